@@ -10,6 +10,11 @@
   compare_onnxruntime.py MODEL.onnx --accuracy DATASET.npy LABELS.npy
       prints ONNX Runtime's top-1.
 
+A difference of one step in one tensor may grow in later ones: a tie that float
+and integer arithmetic round differently in a global pool can move a logit by
+two steps.  --isolate feeds DIR's tensors to ONNX Runtime in place of its own,
+so that each tensor is judged given the inputs that dlc had.
+
 ONNX Runtime runs with all graph optimisations off, so that every Quantize-
 Linear and DequantizeLinear is computed as the graph says (--accuracy uses a
 plain session).  Shapes must be equal: both sides are in the logical (NCHW)
@@ -61,7 +66,9 @@ def file_name(tensor):
 
 
 class Model:
-    def __init__(self, path, expose):
+    def __init__(self, path, expose, given=None):
+        """expose: make every quantised tensor an output.  given: name -> array of
+        quantised tensors that their consumers read instead of the computed ones."""
         try:
             model = onnx.load(path)
         except Exception as e:  # protobuf's error type differs by version
@@ -83,6 +90,16 @@ class Model:
             for name in self.quantised:
                 if name not in present:  # ONNX Runtime infers type and shape
                     graph.output.append(onnx.ValueInfoProto(name=name))
+        self.given = {}
+        for name, v in (given or {}).items():
+            alias = f"{name}/given"
+            self.given[alias] = v
+            for n in graph.node:
+                for i, t in enumerate(n.input):
+                    if t == name:
+                        n.input[i] = alias
+            graph.input.append(onnx.helper.make_tensor_value_info(
+                alias, onnx.helper.np_dtype_to_tensor_dtype(v.dtype), v.shape))
         try:
             self.session = ort.InferenceSession(model.SerializeToString(), options,
                                                 providers=["CPUExecutionProvider"])
@@ -126,7 +143,7 @@ class Model:
         return {self.input.name: np.ascontiguousarray(x)}
 
     def run(self, feed, names):
-        return dict(zip(names, self.session.run(list(names), feed)))
+        return dict(zip(names, self.session.run(list(names), {**feed, **self.given})))
 
 
 def read_item(args, model):
@@ -172,7 +189,14 @@ def compare(args):
     unknown = [name for name, *_ in entries if name not in set(model.quantised)]
     if unknown:
         fail("not the output of a QuantizeLinear node of the model: " + ", ".join(unknown))
-    reference = model.run(model.feed(read_item(args, model), args), [e[0] for e in entries])
+    item = read_item(args, model)
+    reference = model.run(model.feed(item, args), [e[0] for e in entries])
+    if args.isolate:
+        given = {name: load_npy(folder / file) for name, file, _, _ in entries}
+        given = {name: v for name, v in given.items()  # one that is wrong anyway is left out
+                 if v.dtype == reference[name].dtype and v.shape == reference[name].shape}
+        model = Model(args.model, expose=True, given=given)
+        reference = model.run(model.feed(item, args), [e[0] for e in entries])
 
     elements = equal = worst = 0
     bad = []
@@ -238,10 +262,12 @@ def main():
     p.add_argument("--limit", type=int, metavar="N", default=0, help="--accuracy: the first N items only")
     p.add_argument("--scale", type=float, default=1.0, help="feed (value - ZERO_POINT) * SCALE (default: 1)")
     p.add_argument("--zero-point", type=float, default=0.0, help="see --scale (default: 0)")
+    p.add_argument("--isolate", action="store_true",
+                   help="judge each tensor by itself: ONNX Runtime computes it from DIR's tensors")
     p.add_argument("--max-step", type=int, default=1, help="largest difference allowed (default: %(default)s)")
     p.add_argument("--min-equal", type=float, default=99.5, metavar="PERCENT", help="least share of equal elements (default: %(default)s)")
     p.add_argument("--require-all", action="store_true", help="every quantised tensor of the model must be in DIR")
-    args = p.parse_args()
+    args = p.parse_intermixed_args()
     if args.accuracy:
         if args.input or args.make_reference:
             p.error("--accuracy takes no INPUT.npy, DIR or --make-reference")

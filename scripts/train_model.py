@@ -447,7 +447,7 @@ def parse_args():
     p.add_argument("--out", type=Path, default=ROOT / "tests/models", help="folder for the ONNX files (default: %(default)s)")
     p.add_argument("--checkpoint", type=Path, default=Path("/tmp/cifar_resnet.npz"), help="trained parameters (default: %(default)s)")
     t = p.add_argument_group("training")
-    t.add_argument("--epochs", type=int, default=60, help="default: %(default)s")
+    t.add_argument("--epochs", type=int, default=70, help="default: %(default)s")
     t.add_argument("--batch", type=int, default=128, help="default: %(default)s")
     t.add_argument("--lr", type=float, default=0.2, help="peak learning rate (default: %(default)s)")
     t.add_argument("--warmup", type=float, default=2.0, help="warm-up epochs (default: %(default)s)")
