@@ -1,0 +1,177 @@
+// The command line (../shared/design/cli.md): declarations only; the work is in command_*.cpp.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/driver/commands.h"
+#include "compiler/driver/progress.h"
+#include "isa/error.h"
+
+namespace dlc {
+namespace {
+
+struct Parser {
+  Options options;
+  std::function<int(const Options&)> command;
+};
+
+void add_verbosity(CLI::App& app, Options& o) {
+  app.add_flag("-q,--quiet", o.quiet, "print errors and results only");
+  app.add_flag("-v,--verbose", o.verbose, "print what each step does and how long it takes");
+}
+
+void add_compile_options(CLI::App& app, Options& o) {
+  app.add_option("--hw", o.hw, "hardware description (YAML)")->required()->type_name("HW.yaml");
+  app.add_option("--dim", o.dims, "bind a symbolic dimension")->type_name("NAME=VALUE");
+  app.add_option("--dump-ir", o.dump_ir, "write the Graph IR after each pass into this folder")->type_name("DIR");
+  app.add_option("--skip-pass", o.skip_passes, "leave a pass out (repeatable; see dlc passes)")->type_name("NAME");
+  app.add_option("--passes", o.passes, "run exactly these passes, comma separated")->type_name("LIST");
+  app.add_option("--passes-bisect-limit", o.passes_bisect_limit, "run only the first N passes")->type_name("N");
+  app.add_flag("--no-fallback", o.no_fallback, "refuse networks that need operators on the host");
+  app.add_option("-j,--jobs", o.jobs, "worker threads (results do not depend on it)")->check(CLI::Range(1, 1024));
+}
+
+void add_input_options(CLI::App& app, Options& o) {
+  app.add_option("--input", o.inputs, "graph input: .npy, .npz or .pb (TensorProto); without any, seeded random values")
+      ->type_name("[NAME=]FILE");
+  app.add_option("--seed", o.seed, "seed of random inputs");
+  app.add_option("--input-scale", o.input_scale, "real value = (file's value - zero) * scale, for quantised data files");
+  app.add_option("--input-zero", o.input_zero, "see --input-scale");
+  app.add_option("--output-dir", o.output_dir, "write the outputs as .npy under the graph's own names")->type_name("DIR");
+  app.add_option("--dump-tensors", o.tensors_dir, "write every tensor that reaches DRAM as .npy, with index.json")
+      ->type_name("DIR");
+}
+
+void add_result_options(CLI::App& app, Options& o) {
+  app.add_option("--report", o.report, "machine-readable results")->type_name("FILE.json");
+  app.add_option("--trace", o.trace, "Chrome/Perfetto trace events")->type_name("FILE.json");
+  app.add_option("--trace-text", o.trace_text, "one line an instruction, with start and retire cycle")->type_name("FILE");
+}
+
+void add_run(CLI::App& app, Parser& p) {
+  Options& o = p.options;
+  CLI::App* run = app.add_subcommand("run", "compile, simulate, check against the reference, print the profile (the default command)");
+  run->add_option("model", o.model, "network")->required()->type_name("MODEL.onnx");
+  add_compile_options(*run, o);
+  add_input_options(*run, o);
+  add_result_options(*run, o);
+  run->add_option("--engine", o.engines, "reference, functional, systemc, rtl (repeatable; several are compared)")
+      ->check(CLI::IsMember({"reference", "functional", "systemc", "rtl"}))->type_name("NAME");
+  run->add_option("--dataset", o.dataset, "inputs, a row at a time")->type_name("X.npy");
+  run->add_option("--labels", o.labels, "labels of the dataset: prints the accuracy")->type_name("Y.npy");
+  run->add_option("--limit", o.limit, "only the first N rows")->check(CLI::PositiveNumber)->type_name("N");
+  add_verbosity(*run, o);
+  run->callback([&p] { p.command = command_run; });
+}
+
+void add_compile(CLI::App& app, Parser& p) {
+  Options& o = p.options;
+  CLI::App* compile = app.add_subcommand("compile", "compile a network into a program file");
+  compile->add_option("model", o.model, "network")->required()->type_name("MODEL.onnx");
+  compile->add_option("-o,--output", o.output, "program file")->required()->type_name("PROGRAM.dlp");
+  add_compile_options(*compile, o);
+  add_verbosity(*compile, o);
+  compile->callback([&p] { p.command = command_compile; });
+}
+
+void add_simulate(CLI::App& app, Parser& p) {
+  Options& o = p.options;
+  CLI::App* simulate = app.add_subcommand("simulate", "run a program file on the SystemC model");
+  simulate->add_option("program", o.model, "program")->required()->type_name("PROGRAM.dlp");
+  simulate->add_option("--hw", o.hw, "check that the program is for this hardware")->type_name("HW.yaml");
+  simulate->add_option("--engine", o.engines, "functional, systemc, rtl (repeatable; several are compared)")
+      ->check(CLI::IsMember({"functional", "systemc", "rtl"}))->type_name("NAME");
+  add_input_options(*simulate, o);
+  add_result_options(*simulate, o);
+  add_verbosity(*simulate, o);
+  simulate->callback([&p] { p.command = command_simulate; });
+}
+
+void add_cosim(CLI::App& app, Parser& p) {
+  Options& o = p.options;
+  CLI::App* cosim = app.add_subcommand("cosim", "SystemC against Verilated RTL: every output byte and every cycle");
+  cosim->add_option("model", o.model, "network or program")->required()->type_name("MODEL.onnx|PROGRAM.dlp");
+  add_compile_options(*cosim, o);
+  cosim->get_option("--hw")->required(false);
+  add_input_options(*cosim, o);
+  add_result_options(*cosim, o);
+  add_verbosity(*cosim, o);
+  cosim->callback([&p] { p.command = command_cosim; });
+}
+
+void add_small_commands(CLI::App& app, Parser& p) {
+  Options& o = p.options;
+  CLI::App* disasm = app.add_subcommand("disasm", "print a program file as assembly");
+  disasm->add_option("program", o.model, "program")->required()->type_name("PROGRAM.dlp");
+  disasm->add_option("-o,--output", o.output, "file instead of standard output")->type_name("FILE.s");
+  disasm->callback([&p] { p.command = command_disassemble; });
+
+  CLI::App* assemble = app.add_subcommand("asm", "assemble a program file");
+  assemble->add_option("source", o.model, "assembly")->required()->type_name("FILE.s");
+  assemble->add_option("-o,--output", o.output, "program file")->required()->type_name("PROGRAM.dlp");
+  assemble->callback([&p] { p.command = command_assemble; });
+
+  CLI::App* check = app.add_subcommand("check-hw", "check a hardware description and print what follows from it");
+  check->add_option("hw", o.hw, "hardware description")->required()->type_name("HW.yaml");
+  check->callback([&p] { p.command = command_check_hw; });
+
+  CLI::App* passes = app.add_subcommand("passes", "list the compiler's passes in their order");
+  passes->callback([&p] { p.command = command_passes; });
+
+  CLI::App* rtl = app.add_subcommand("rtl", "write the configured SystemVerilog and its file list");
+  rtl->add_option("--hw", o.hw, "hardware description")->required()->type_name("HW.yaml");
+  rtl->add_option("-o,--output", o.output, "folder")->required()->type_name("DIR");
+  rtl->callback([&p] { p.command = command_rtl; });
+}
+
+// `dlc --hw X MODEL` is short for `dlc run --hw X MODEL`.
+std::vector<std::string> with_default_command(int argc, char** argv, const CLI::App& app) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.empty()) return arguments;
+  const std::string& first = arguments.front();
+  if (first == "-h" || first == "--help" || first == "--version") return arguments;
+  for (const CLI::App* sub : app.get_subcommands({}))
+    if (sub->get_name() == first) return arguments;
+  const bool option_or_file = first[0] == '-' || first.find('.') != std::string::npos || first.find('/') != std::string::npos;
+  if (option_or_file) arguments.insert(arguments.begin(), "run");
+  return arguments;
+}
+
+void print_error(const std::string& message) {
+  const bool colour = colour_allowed(2);
+  std::fprintf(stderr, "%serror:%s %s\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "", message.c_str());
+}
+
+}  // namespace
+
+int dlc_main(int argc, char** argv) {
+  Parser parser;
+  CLI::App app{"dlc: one YAML file describes a tensor accelerator; compile networks for it, simulate it, build its RTL.\n"
+               "dlc --hw HW.yaml MODEL.onnx is short for dlc run.", "dlc"};
+  app.set_version_flag("--version", "dlc " DLC_VERSION);
+  app.require_subcommand(1);
+  add_run(app, parser);
+  add_compile(app, parser);
+  add_simulate(app, parser);
+  add_cosim(app, parser);
+  add_small_commands(app, parser);
+  try {
+    std::vector<std::string> arguments = with_default_command(argc, argv, app);
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    app.parse(arguments);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    print_error(std::string(e.what()) + "; see dlc --help");
+    return 2;
+  }
+  try {
+    return parser.command(parser.options);
+  } catch (const UserError& e) {
+    print_error(e.what());
+    return e.exit_code();
+  }
+}
+
+}  // namespace dlc

@@ -1,0 +1,20 @@
+// One function a command. They return the exit status (0 or 1) and throw UserError for 2 and 3.
+#pragma once
+#include "compiler/driver/options.h"
+
+namespace dlc {
+
+int command_run(const Options& options);        // compile, simulate, check, profile
+int command_compile(const Options& options);    // MODEL.onnx -> PROGRAM.dlp
+int command_simulate(const Options& options);   // PROGRAM.dlp
+int command_cosim(const Options& options);      // SystemC against RTL
+int command_disassemble(const Options& options);
+int command_assemble(const Options& options);
+int command_check_hw(const Options& options);
+int command_passes(const Options& options);
+int command_rtl(const Options& options);        // the configured SystemVerilog
+
+// Parses argv, runs the command, prints errors; the process's exit status.
+int dlc_main(int argc, char** argv);
+
+}  // namespace dlc

@@ -1,0 +1,73 @@
+#include "compiler/driver/compile.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <sstream>
+
+#include "compiler/accel/compile.h"
+#include "compiler/onnx/import_onnx.h"
+#include "isa/error.h"
+#include "isa/program_file.h"
+
+namespace dlc {
+namespace {
+
+std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& dims) {
+  std::map<std::string, int64_t> result;
+  for (const std::string& d : dims) {
+    const size_t eq = d.rfind('=');
+    int64_t value = 0;
+    const char* end = nullptr;
+    if (eq != std::string::npos) {
+      char* stop = nullptr;
+      value = std::strtoll(d.c_str() + eq + 1, &stop, 10);
+      end = stop;
+    }
+    if (eq == std::string::npos || eq == 0 || eq + 1 == d.size() || *end != '\0' || value < 1)
+      throw UserError(ErrorKind::bad_input, "--dim " + d, "expected NAME=VALUE with a value of at least 1, e.g. --dim batch=1");
+    result[d.substr(0, eq)] = value;
+  }
+  return result;
+}
+
+passes::PipelineOptions pipeline_options(const Options& options) {
+  passes::PipelineOptions p;
+  if (!options.passes.empty()) {
+    p.passes.clear();
+    std::stringstream list(options.passes);
+    for (std::string name; std::getline(list, name, ',');) p.passes.push_back(name);
+  }
+  p.skip = options.skip_passes;
+  p.bisect_limit = options.passes_bisect_limit;
+  p.dump_directory = options.dump_ir;
+  return p;
+}
+
+}  // namespace
+
+Compiled compile_model(const Options& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  Compiled c;
+  c.hw = load_hwconfig(options.hw);                                                     // YAML -> machine
+  onnx_import::ImportOptions import;
+  import.dims = parse_dims(options.dims);
+  c.graph = onnx_import::import_onnx(options.model, import);                            // ONNX -> Graph IR
+  c.pipeline = passes::run_pipeline(c.graph, pipeline_options(options));                // Q/DQ -> integer operators, fusion
+  c.parts = partition(c.graph, options.no_fallback);                                    // accelerator | host
+  c.program = accel::compile_accelerator(c.graph, c.parts.region, c.hw);                // tiles, schedule, allocation, encoding
+  c.program.model = options.model.substr(options.model.find_last_of('/') + 1);
+  add_host_segments(c.program, c.graph, c.parts);
+  const std::vector<std::string> faults = verify_program(c.program, c.hw);              // nothing runs unverified
+  if (!faults.empty()) throw std::logic_error("the compiler made an invalid program (please report this): " + faults.front());
+  c.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (options.verbose > 0) {
+    for (const auto& t : c.pipeline.times)
+      std::fprintf(stderr, "pass %-28s %8.3f ms  %4zu -> %zu nodes\n", t.name.c_str(), t.seconds * 1e3, t.nodes_before, t.nodes_after);
+    for (const auto& n : c.pipeline.notes) std::fprintf(stderr, "note %s: '%s': %s\n", n.pass.c_str(), n.node.c_str(), n.text.c_str());
+  }
+  return c;
+}
+
+}  // namespace dlc

@@ -1,0 +1,3 @@
+#include "compiler/driver/commands.h"
+
+int main(int argc, char** argv) { return dlc::dlc_main(argc, argv); }
