@@ -21,9 +21,9 @@ constexpr int kTapsPerWord = 16;
 constexpr int kParEntryBytes = 16;
 
 // Arithmetic shift right with round half to even, branch free: numerics::round_shift for 0..63.
-DLC_INLINE int64_t round_shift(int64_t value, int64_t shift) {
+// unit = 2^shift: GCC 12 does not vectorise a shift of a constant.
+DLC_INLINE int64_t round_shift(int64_t value, int64_t shift, uint64_t unit) {
   const int64_t floor = value >> shift;
-  const uint64_t unit = uint64_t{1} << shift;
   const uint64_t remainder = static_cast<uint64_t>(value) & (unit - 1);
   return floor + (2 * remainder + static_cast<uint64_t>(floor & 1) > unit ? 1 : 0);
 }
@@ -39,6 +39,7 @@ DLC_INLINE int32_t operand9(int32_t byte, int32_t zero) {
 struct Parameters {
   int32_t bias[kMaxLanes];
   int64_t multiplier[kMaxLanes], shift[kMaxLanes];
+  uint64_t unit[kMaxLanes];  // 2^shift
 
   void read(const uint8_t* word, int lanes) {
     for (int lane = 0; lane < lanes; ++lane) {
@@ -49,10 +50,13 @@ struct Parameters {
       bias[lane] = static_cast<int32_t>(raw_bias);
       multiplier[lane] = raw_multiplier & 0x7FFFFFFFu;
       shift[lane] = entry[8] & 63;
+      unit[lane] = uint64_t{1} << shift[lane];
     }
   }
   void fill(int32_t b, uint32_t m, uint32_t s) {
-    for (int lane = 0; lane < kMaxLanes; ++lane) bias[lane] = b, multiplier[lane] = m, shift[lane] = s;
+    for (int lane = 0; lane < kMaxLanes; ++lane) {
+      bias[lane] = b, multiplier[lane] = m, shift[lane] = s, unit[lane] = uint64_t{1} << s;
+    }
   }
 };
 
@@ -116,17 +120,21 @@ int32_t neutral(isa::ReduceOp op) {
 
 template <int kChunk>
 DLC_INLINE void rescale(const Parameters& p, int lane, int32_t zero, int32_t low, int32_t high, int32_t* x) {
-  for (int l = 0; l < kChunk; ++l) {
-    const int64_t sum = static_cast<int64_t>(x[l]) + p.bias[lane + l];
-    x[l] = clamp(round_shift(sum * p.multiplier[lane + l], p.shift[lane + l]) + zero, low, high);
-  }
+  const int32_t* bias = p.bias + lane;
+  const int64_t* multiplier = p.multiplier + lane;
+  const int64_t* shift = p.shift + lane;
+  const uint64_t* unit = p.unit + lane;
+  int64_t value[kChunk];
+  for (int l = 0; l < kChunk; ++l) value[l] = (static_cast<int64_t>(x[l]) + bias[l]) * multiplier[l];
+  for (int l = 0; l < kChunk; ++l) x[l] = clamp(round_shift(value[l], shift[l], unit[l]) + zero, low, high);
 }
 
 template <int kChunk>
 DLC_INLINE void finish_combine(const isa::Vector& v, const uint64_t* product, int32_t* out) {
   const int64_t shift = v.out_shift;
+  const uint64_t unit = uint64_t{1} << shift;
   for (int l = 0; l < kChunk; ++l) {
-    const int64_t rounded = round_shift(static_cast<int64_t>(product[l]), shift);
+    const int64_t rounded = round_shift(static_cast<int64_t>(product[l]), shift, unit);
     out[l] = clamp(numerics::wrap_add64(rounded, v.out_zero), v.out_low, v.out_high);
   }
 }
