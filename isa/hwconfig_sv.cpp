@@ -51,7 +51,8 @@ std::vector<Constant> constants(const HwConfig& hw) {
 // Two configurations with the same text have the same RTL.
 std::string package_text(const HwConfig& hw) {
   std::string out = "/* verilator lint_off UNUSEDPARAM */\npackage dlc_config_pkg;\n";
-  for (const auto& [name, value] : constants(hw)) out += fmt::format("  localparam int {} = {};\n", name, value);
+  for (const auto& [name, value] : constants(hw))
+    out += fmt::format("  localparam int {} = {};\n", name, value);
   return out + "endpackage\n/* verilator lint_on UNUSEDPARAM */\n";
 }
 
