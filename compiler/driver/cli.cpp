@@ -120,6 +120,11 @@ void add_small_commands(CLI::App& app, Parser& p) {
   CLI::App* passes = app.add_subcommand("passes", "list the compiler's passes in their order");
   passes->callback([&p] { p.command = command_passes; });
 
+  CLI::App* diff = app.add_subcommand("diff", "compare two reports, layer by layer");
+  diff->add_option("a", o.model, "report")->required()->type_name("A.json");
+  diff->add_option("b", o.second, "report")->required()->type_name("B.json");
+  diff->callback([&p] { p.command = command_diff; });
+
   CLI::App* rtl = app.add_subcommand("rtl", "write the configured SystemVerilog and its file list");
   rtl->add_option("--hw", o.hw, "hardware description")->required()->type_name("HW.yaml");
   rtl->add_option("-o,--output", o.output, "folder")->required()->type_name("DIR");

@@ -10,6 +10,7 @@ namespace dlc {
 struct Options {
   std::string hw;                      // --hw
   std::string model;                   // MODEL.onnx or PROGRAM.dlp or FILE.s
+  std::string second;                  // the second file of dlc diff
   std::string output;                  // -o
   std::vector<std::string> inputs;     // --input [NAME=]FILE
   std::string output_dir;              // --output-dir
