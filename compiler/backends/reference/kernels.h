@@ -1,0 +1,66 @@
+// Kernel interface of the reference backend: one function an operator, registered in the table of
+// kernels.cpp. Shapes and types were checked when the graph was built (importer, verify); kernels rely on it.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace dlc::reference {
+
+struct KernelArgs {
+  const ir::Node& node;
+  const std::vector<const ir::Tensor*>& inputs;  // nullptr: optional input left out
+  std::vector<ir::Tensor>& outputs;              // allocated, zeroed, type and shape set
+
+  const ir::Tensor& in(size_t i) const { return *inputs[i]; }
+  bool has(size_t i) const { return i < inputs.size() && inputs[i]; }
+  ir::Tensor& out() const { return outputs[0]; }
+};
+
+using Kernel = void (*)(const KernelArgs& args);
+
+// nullptr for an operator without a kernel.
+Kernel find_kernel(const ir::Node& node);
+
+// kernels_window.cpp: float32 operators with windows and products
+void conv(const KernelArgs&);
+void max_pool(const KernelArgs&);
+void average_pool(const KernelArgs&);
+void global_average_pool(const KernelArgs&);
+void global_max_pool(const KernelArgs&);
+void gemm(const KernelArgs&);
+void matmul(const KernelArgs&);
+void batch_normalization(const KernelArgs&);
+
+// kernels_elementwise.cpp
+void relu(const KernelArgs&);
+void leaky_relu(const KernelArgs&);
+void sigmoid(const KernelArgs&);
+void tanh_(const KernelArgs&);
+void clip(const KernelArgs&);
+void add(const KernelArgs&);
+void sub(const KernelArgs&);
+void mul(const KernelArgs&);
+void div_(const KernelArgs&);
+void softmax(const KernelArgs&);
+void log_softmax(const KernelArgs&);
+void quantize_linear(const KernelArgs&);
+void dequantize_linear(const KernelArgs&);
+
+// kernels_layout.cpp
+void copy(const KernelArgs&);  // Identity, Reshape, Flatten, Squeeze, Unsqueeze, Dropout, dlc reshape
+void transpose(const KernelArgs&);
+void concat(const KernelArgs&);
+void pad(const KernelArgs&);
+void shape(const KernelArgs&);
+void gather(const KernelArgs&);
+void slice(const KernelArgs&);
+void cast(const KernelArgs&);
+
+// kernels_quantized.cpp: integer operators of ir/quant_ops.h
+void qconv(const KernelArgs&);
+void qadd(const KernelArgs&);
+void qpool(const KernelArgs&);
+
+}  // namespace dlc::reference

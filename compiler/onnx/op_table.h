@@ -1,0 +1,102 @@
+// The importer's operator table: one row an operator with its arity, attributes and shape inference.
+// Adding an operator: a row here (op_table.cpp), its inference function, its reference kernel.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace dlc::onnx_import {
+
+enum class AttributeKind { integer, real, text, integers, reals };
+
+struct AttributeRow {
+  const char* name;
+  AttributeKind kind;
+};
+
+// What an inference function sees and fills in.
+struct InferContext {
+  const ir::Graph& graph;
+  ir::Node& node;                     // inputs resolved; attributes as read. Inference makes them canonical:
+                                      // every default present, auto_pad resolved, axes non-negative.
+  std::vector<ir::Value>& outputs;    // type, shape and (QuantizeLinear) quantisation to be filled in
+
+  bool has_input(size_t i) const { return i < node.inputs.size() && node.inputs[i].valid(); }
+  const ir::Value& input(size_t i) const { return graph.value(node.inputs[i]); }
+  void set_output(ir::ElementType type, ir::Shape shape) {
+    outputs[0].type = type;
+    outputs[0].shape = std::move(shape);
+  }
+  [[noreturn]] void bad(const std::string& message) const;          // exit 2
+  [[noreturn]] void unsupported(const std::string& message) const;  // exit 3
+
+  // Attribute helpers: canonicalise in place and return.
+  int64_t integer(const std::string& name, int64_t otherwise, int64_t low, int64_t high);
+  float real(const std::string& name, float otherwise);
+  // Exactly `count` integers within [low, high]; `otherwise` repeated when absent.
+  std::vector<int64_t> integers(const std::string& name, size_t count, int64_t otherwise, int64_t low,
+                                int64_t high);
+  int64_t axis(const std::string& name, int64_t otherwise, int64_t rank, bool rank_allowed = false);
+  // Integer contents of a constant input (int32 or int64); an error when it is not constant.
+  std::vector<int64_t> constant_integers(size_t i, const std::string& what) const;
+  float constant_real(size_t i, const std::string& what) const;
+
+  // Type and rank checks.
+  void require_type(size_t i, std::initializer_list<ir::ElementType> types) const;
+  void require_float(size_t i) const { require_type(i, {ir::ElementType::float32}); }
+  void require_rank(size_t i, size_t rank, const std::string& what) const;
+  void require_shape(size_t i, const ir::Shape& shape, const std::string& what) const;
+};
+
+struct OperatorRow {
+  const char* op;
+  int first_opset;
+  size_t min_inputs, max_inputs;  // SIZE_MAX: variadic
+  size_t max_outputs;
+  std::vector<AttributeRow> attributes;
+  void (*infer)(InferContext& context);
+  bool fold;         // computed at import when all inputs are constants (shape arithmetic, shared constants)
+  const char* note;  // limits, for `dlc ops`
+};
+
+const std::vector<OperatorRow>& operator_table();  // in name order
+const OperatorRow* find_operator(std::string_view op);
+
+// NumPy broadcasting; nothing when the shapes do not fit.
+std::optional<ir::Shape> broadcast(const ir::Shape& a, const ir::Shape& b);
+
+// Inference functions, by file.
+void infer_conv(InferContext&);
+void infer_max_pool(InferContext&);
+void infer_average_pool(InferContext&);
+void infer_global_pool(InferContext&);
+void infer_gemm(InferContext&);
+void infer_matmul(InferContext&);
+void infer_batch_normalization(InferContext&);
+
+void infer_unary(InferContext&);
+void infer_leaky_relu(InferContext&);
+void infer_clip(InferContext&);
+void infer_binary(InferContext&);
+void infer_softmax(InferContext&);
+void infer_quantize(InferContext&);
+void infer_dequantize(InferContext&);
+
+void infer_identity(InferContext&);
+void infer_dropout(InferContext&);
+void infer_flatten(InferContext&);
+void infer_reshape(InferContext&);
+void infer_transpose(InferContext&);
+void infer_squeeze(InferContext&);
+void infer_unsqueeze(InferContext&);
+void infer_pad(InferContext&);
+void infer_concat(InferContext&);
+void infer_shape(InferContext&);
+void infer_gather(InferContext&);
+void infer_cast(InferContext&);
+void infer_slice(InferContext&);
+
+}  // namespace dlc::onnx_import
