@@ -64,10 +64,8 @@ std::string check_element(const FieldInfo& field, int index, const T& element) {
                ? ""
                : fmt::format("{} = {} is not a value of {}", name, value, field.enumeration->name);
   }
-  const int64_t low = field.is_signed ? -(int64_t{1} << (field.bits - 1)) : 0;
-  const int64_t high = (int64_t{1} << (field.is_signed ? field.bits - 1 : field.bits)) - 1;
-  if (value >= low && value <= high) return "";
-  return fmt::format("{} = {} is out of range, expected {}..{}", name, value, low, high);
+  if (value >= field.low() && value <= field.high()) return "";
+  return fmt::format("{} = {} is out of range, expected {}..{}", name, value, field.low(), field.high());
 }
 
 template <class T>

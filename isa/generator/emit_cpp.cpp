@@ -162,6 +162,10 @@ struct FieldInfo {
   int initial;     // default value of every element
   const EnumInfo* enumeration;  // null: a number
   const char* doc;
+
+  // Range of an element that is a number.
+  constexpr int64_t low() const { return is_signed ? -(int64_t{1} << (bits - 1)) : 0; }
+  constexpr int64_t high() const { return (int64_t{1} << (is_signed ? bits - 1 : bits)) - 1; }
 };
 struct InstructionInfo {
   const char* name;

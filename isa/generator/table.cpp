@@ -126,8 +126,8 @@ class Reader {
     if (node["section"]) field.section = identifier(node["section"]);
     if (node["doc"]) field.doc = node["doc"].Scalar();
     if (field.at < 0) fail(node["at"], fmt::format("{}: a bit position is not negative", field.name));
-    if (field.bits < 1 || field.bits > 64)
-      fail(node["bits"], fmt::format("{}: expected 1..64 bits", field.name));
+    if (field.bits < 1 || field.bits > 62)
+      fail(node["bits"], fmt::format("{}: expected 1..62 bits", field.name));
     if (node["count"] && field.count < 1)
       fail(node["count"], fmt::format("{}: expected count >= 1", field.name));
     if (!field.enumeration.empty()) check_enum(node, field, table);
