@@ -1,7 +1,8 @@
 // The functional device: instructions one after another in program order, no time.
+#include "isa/device.h"
+
 #include <chrono>
 
-#include "isa/device.h"
 #include "simulator/functional/execute.h"
 
 namespace dlc {
@@ -35,6 +36,8 @@ class FunctionalDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_functional_device(const HwConfig& hw) { return std::make_unique<FunctionalDevice>(hw); }
+std::unique_ptr<Device> make_functional_device(const HwConfig& hw) {
+  return std::make_unique<FunctionalDevice>(hw);
+}
 
 }  // namespace dlc

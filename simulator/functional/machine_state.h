@@ -27,10 +27,14 @@ struct MachineState {
   // First byte of a scratchpad, as LOAD and STORE see it (ACC: little endian int32).
   uint8_t* bytes(Memory memory) {
     switch (memory) {
-      case Memory::wgt: return wgt.data();
-      case Memory::acc: return reinterpret_cast<uint8_t*>(acc.data());
-      case Memory::par: return par.data();
-      default: return act.data();
+      case Memory::wgt:
+        return wgt.data();
+      case Memory::acc:
+        return reinterpret_cast<uint8_t*>(acc.data());
+      case Memory::par:
+        return par.data();
+      default:
+        return act.data();
     }
   }
   const uint8_t* bytes(Memory memory) const { return const_cast<MachineState*>(this)->bytes(memory); }

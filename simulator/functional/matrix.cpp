@@ -117,8 +117,8 @@ void execute_matrix(MachineState& state, const isa::Matrix& m) {
   assert(hw.rows <= kMaxRows);
   const int tile_elements = hw.rows * hw.cols;
   std::vector<float> weights(tile_elements);
-  Tile tile{weights.data(), hw.rows,        hw.cols, state.act.data(), state.acc.data(), m.act_signed != 0,
-            false,          m.act_zero};
+  Tile tile{weights.data(),   hw.rows,           hw.cols, state.act.data(),
+            state.acc.data(), m.act_signed != 0, false,   m.act_zero};
 
   LoopNest<3, 2> steps;
   for (int s = 0; s < 3; ++s) steps.add_loop(m.step_count[s], {m.act_step_stride[s], m.acc_step_stride[s]});
@@ -126,8 +126,8 @@ void execute_matrix(MachineState& state, const isa::Matrix& m) {
   // of an output-channel block).
   LoopNest<4, 4> tiles;
   for (int t = 0; t < 4; ++t) {
-    tiles.add_loop(m.tile_count[t],
-                   {m.act_tile_stride[t], m.wgt_tile_stride[t], t == 0 ? m.acc_tile_stride : 0, t == 0 ? 0 : 1});
+    tiles.add_loop(m.tile_count[t], {m.act_tile_stride[t], m.wgt_tile_stride[t],
+                                     t == 0 ? m.acc_tile_stride : 0, t == 0 ? 0 : 1});
   }
   tiles.restart({m.act_address, m.wgt_address, m.acc_address, 0});
   const int wgt_word_bytes = hw.word_bytes(Memory::wgt);
@@ -138,8 +138,8 @@ void execute_matrix(MachineState& state, const isa::Matrix& m) {
       clear(tile, steps);
       continue;
     }
-    expand_tile(state.wgt.data() + tiles.address(1) * wgt_word_bytes, tile_elements, m.wgt_signed != 0, m.wgt_zero,
-                weights.data());
+    expand_tile(state.wgt.data() + tiles.address(1) * wgt_word_bytes, tile_elements, m.wgt_signed != 0,
+                m.wgt_zero, weights.data());
     if (hw.cols % 16 == 0) {
       stream16(tile, steps);
     } else if (hw.cols % 8 == 0) {

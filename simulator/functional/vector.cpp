@@ -146,7 +146,8 @@ DLC_INLINE void combine(const isa::Vector& v, const int32_t* b, int32_t* x) {
   const uint64_t a_multiplier = v.a_multiplier;
   const int64_t zero = v.zero;
   switch (v.combine) {
-    case isa::Combine::none: return;
+    case isa::Combine::none:
+      return;
     case isa::Combine::linear: {
       const uint64_t b_multiplier = v.b_negate != 0 ? -uint64_t{v.b_multiplier} : uint64_t{v.b_multiplier};
       for (int l = 0; l < kChunk; ++l) {
@@ -198,8 +199,8 @@ struct Execution {
     for (int i = 0; i < 5; ++i) {
       const int64_t tap_stride = i == 0 ? v.tap_stride : 0;
       if (i < first_reducing) {
-        outputs.add_loop(v.count[i], {v.a_stride[i], v.b_stride[i], v.d_stride[i], i < 2 ? v.par_stride[i] : 0,
-                                      tap_stride});
+        outputs.add_loop(v.count[i], {v.a_stride[i], v.b_stride[i], v.d_stride[i],
+                                      i < 2 ? v.par_stride[i] : 0, tap_stride});
       } else {
         reduction.add_loop(v.count[i], {v.a_stride[i], tap_stride});
       }
@@ -211,7 +212,8 @@ struct Execution {
   const int32_t* tap_operands(int64_t word, int tap) {
     Taps& entry = taps[word % taps.size()];
     if (entry.word != word) {
-      entry.read(state.par.data() + word * lanes * kParEntryBytes, word, lanes, v.tap_signed != 0, v.tap_zero);
+      entry.read(state.par.data() + word * lanes * kParEntryBytes, word, lanes, v.tap_signed != 0,
+                 v.tap_zero);
     }
     return entry.value[tap];
   }

@@ -1,6 +1,5 @@
 // The functional model's vectorised loops against isa/README.md §3 written out element by element.
 #include <catch2/catch.hpp>
-
 #include <functional>
 #include <optional>
 #include <random>
@@ -43,12 +42,14 @@ void fill(MachineState& state, Random& random) {
     a = static_cast<int32_t>(random.range(INT32_MIN, INT32_MAX) >> (random.chance(70) ? 14 : 0));
   }
   // Realistic shifts in half of the PAR entries, all 64 values in the others.
-  for (size_t i = 0; i < state.par.size(); i += 32) state.par[i + 8] = static_cast<uint8_t>(random.range(25, 45));
+  for (size_t i = 0; i < state.par.size(); i += 32)
+    state.par[i + 8] = static_cast<uint8_t>(random.range(25, 45));
 }
 
 // Address and strides such that all of the loop nest lies in 0..size-1.
 template <size_t N>
-uint32_t place(Random& random, int64_t size, const std::array<uint32_t, N>& count, std::array<int32_t, N>& stride) {
+uint32_t place(Random& random, int64_t size, const std::array<uint32_t, N>& count,
+               std::array<int32_t, N>& stride) {
   int64_t low = 0, high = 0;
   for (size_t i = 0; i < N; ++i) {
     const int64_t limit = (size - 1 - (high - low)) / std::max<int64_t>(1, count[i] - 1);
@@ -62,7 +63,8 @@ isa::Matrix random_matrix(Random& random, const HwConfig& hw) {
   isa::Matrix m;
   m.accumulate = random.chance(50), m.zero_activation = random.chance(10);
   m.act_signed = random.chance(50), m.wgt_signed = random.chance(50);
-  m.act_zero = static_cast<int32_t>(random.range(-256, 255)), m.wgt_zero = static_cast<int32_t>(random.range(-256, 255));
+  m.act_zero = static_cast<int32_t>(random.range(-256, 255)),
+  m.wgt_zero = static_cast<int32_t>(random.range(-256, 255));
   for (auto& c : m.tile_count) c = static_cast<uint32_t>(random.range(1, 3));
   for (auto& c : m.step_count) c = static_cast<uint32_t>(random.range(1, 5));
   std::array<uint32_t, 7> count;
@@ -82,8 +84,9 @@ isa::Matrix random_matrix(Random& random, const HwConfig& hw) {
 }
 
 template <size_t N>
-void for_each_index(const std::array<uint32_t, N>& count, const std::function<void(const std::array<int64_t, N>&)>& f,
-                    size_t loop = 0, std::array<int64_t, N> index = {}) {
+void for_each_index(const std::array<uint32_t, N>& count,
+                    const std::function<void(const std::array<int64_t, N>&)>& f, size_t loop = 0,
+                    std::array<int64_t, N> index = {}) {
   if (loop == N) return f(index);
   for (index[loop] = 0; index[loop] < count[loop]; ++index[loop]) for_each_index(count, f, loop + 1, index);
 }
@@ -119,7 +122,9 @@ void reference_matrix(MachineState& s, const isa::Matrix& m) {
 isa::Vector random_vector(Random& random, const HwConfig& hw) {
   isa::Vector v;
   const auto flag = [&] { return static_cast<uint32_t>(random.range(0, 1)); };
-  const auto integer = [&](int64_t low, int64_t high) { return static_cast<int32_t>(random.range(low, high)); };
+  const auto integer = [&](int64_t low, int64_t high) {
+    return static_cast<int32_t>(random.range(low, high));
+  };
   v.a_source = static_cast<isa::VectorSource>(flag());
   v.b_source = static_cast<isa::VectorSource>(flag());
   v.destination = static_cast<isa::VectorDestination>(flag());
@@ -136,7 +141,8 @@ isa::Vector random_vector(Random& random, const HwConfig& hw) {
   v.out_zero = extreme ? integer(-32768, 32767) : integer(-128, 255);
   v.out_low = extreme ? integer(-32768, 32767) : -128, v.out_high = extreme ? integer(-32768, 32767) : 127;
   v.bias = integer(INT32_MIN, INT32_MAX) >> (extreme ? 0 : 16);
-  v.multiplier = static_cast<uint32_t>(integer(0, INT32_MAX)), v.shift = static_cast<uint32_t>(integer(0, 62));
+  v.multiplier = static_cast<uint32_t>(integer(0, INT32_MAX)),
+  v.shift = static_cast<uint32_t>(integer(0, 62));
   v.a_multiplier = static_cast<uint32_t>(integer(0, INT32_MAX));
   v.b_multiplier = static_cast<uint32_t>(integer(0, INT32_MAX));
   v.out_shift = static_cast<uint32_t>(integer(0, 62));
@@ -151,7 +157,8 @@ isa::Vector random_vector(Random& random, const HwConfig& hw) {
   v.b_address = place(random, groups(v.b_source == isa::VectorSource::acc) / 2, output_count, v.b_stride);
   v.a_address += static_cast<uint32_t>(groups(v.a_source == isa::VectorSource::acc) / 2);
   v.b_address += static_cast<uint32_t>(groups(v.b_source == isa::VectorSource::acc) / 2);
-  v.d_address = place(random, groups(v.destination == isa::VectorDestination::acc) / 2, output_count, v.d_stride);
+  v.d_address =
+      place(random, groups(v.destination == isa::VectorDestination::acc) / 2, output_count, v.d_stride);
   for (size_t i = 5 - v.reduce_loops; i < 5; ++i) v.b_stride[i] = v.d_stride[i] = 0;
   for (size_t i = 0; i < 2 && i < 5 - v.reduce_loops; ++i) v.par_stride[i] = integer(-3, 3);
   v.tap_stride = integer(-3, 3);
@@ -159,7 +166,8 @@ isa::Vector random_vector(Random& random, const HwConfig& hw) {
   return v;
 }
 
-int32_t reference_lane(const MachineState& s, const isa::Vector& v, const std::array<int64_t, 5>& index, int lane) {
+int32_t reference_lane(const MachineState& s, const isa::Vector& v, const std::array<int64_t, 5>& index,
+                       int lane) {
   const int lanes = s.hw.lanes;
   auto inner = v.count;
   for (size_t i = 0; i < 5 - v.reduce_loops; ++i) inner[i] = 1;
@@ -169,8 +177,9 @@ int32_t reference_lane(const MachineState& s, const isa::Vector& v, const std::a
     auto i = index;
     for (size_t n = 5 - v.reduce_loops; n < 5; ++n) i[n] = r[n];
     const size_t element = static_cast<size_t>((v.a_address + dot(i, v.a_stride)) * lanes + lane);
-    int32_t x = v.a_source == isa::VectorSource::acc ? s.acc[element]
-                                                     : numerics::operand9(s.act[element], v.a_signed, v.a_zero);
+    int32_t x = v.a_source == isa::VectorSource::acc
+                    ? s.acc[element]
+                    : numerics::operand9(s.act[element], v.a_signed, v.a_zero);
     if (v.premultiply == isa::Premultiply::tap) {
       const int64_t word = v.tap_address + i[0] * v.tap_stride + k / 16;
       const uint8_t tap = s.par[static_cast<size_t>((word * lanes + lane) * 16 + k % 16)];
@@ -192,10 +201,11 @@ int32_t reference_lane(const MachineState& s, const isa::Vector& v, const std::a
     const int64_t word = v.par_address + index[0] * v.par_stride[0] + index[1] * v.par_stride[1];
     const uint8_t* entry = s.par.data() + (word * lanes + lane) * 16;
     const auto u32 = [&](int at) {
-      return entry[at] | entry[at + 1] << 8 | entry[at + 2] << 16 | static_cast<uint32_t>(entry[at + 3]) << 24;
+      return entry[at] | entry[at + 1] << 8 | entry[at + 2] << 16 |
+             static_cast<uint32_t>(entry[at + 3]) << 24;
     };
-    return numerics::rescale(*total, static_cast<int32_t>(u32(0)), u32(4) & 0x7FFFFFFF, entry[8] & 63, v.zero, v.low,
-                             v.high);
+    return numerics::rescale(*total, static_cast<int32_t>(u32(0)), u32(4) & 0x7FFFFFFF, entry[8] & 63, v.zero,
+                             v.low, v.high);
   }
   return *total;
 }
@@ -204,13 +214,13 @@ int32_t reference_combine(const isa::Vector& v, int64_t a, int64_t b) {
   const int shift = static_cast<int>(v.out_shift);
   switch (v.combine) {
     case isa::Combine::linear:
-      return numerics::combine_linear(a, v.a_multiplier, b, v.b_multiplier, v.b_negate, shift, v.out_zero, v.out_low,
-                                      v.out_high);
+      return numerics::combine_linear(a, v.a_multiplier, b, v.b_multiplier, v.b_negate, shift, v.out_zero,
+                                      v.out_low, v.out_high);
     case isa::Combine::multiply:
       return numerics::combine_multiply(a, b, v.a_multiplier, shift, v.out_zero, v.out_low, v.out_high);
     default:
-      return numerics::combine_select(a, b, v.combine == isa::Combine::maximum, v.a_multiplier, shift, v.out_zero,
-                                      v.out_low, v.out_high);
+      return numerics::combine_select(a, b, v.combine == isa::Combine::maximum, v.a_multiplier, shift,
+                                      v.out_zero, v.out_low, v.out_high);
   }
 }
 
@@ -221,7 +231,8 @@ void reference_vector(MachineState& s, const isa::Vector& v) {
     for (int lane = 0; lane < s.hw.lanes; ++lane) {
       int32_t x = reference_lane(s, v, index, lane);
       if (v.combine != isa::Combine::none) {
-        const size_t element = static_cast<size_t>((v.b_address + dot(index, v.b_stride)) * s.hw.lanes + lane);
+        const size_t element =
+            static_cast<size_t>((v.b_address + dot(index, v.b_stride)) * s.hw.lanes + lane);
         const int32_t b = v.b_source == isa::VectorSource::acc
                               ? s.acc[element]
                               : numerics::operand9(s.act[element], v.b_signed, v.b_zero);
@@ -238,7 +249,7 @@ void reference_vector(MachineState& s, const isa::Vector& v) {
 }
 
 const std::vector<HwConfig>& configs() {
-  static const std::vector<HwConfig> all{config(16, 16, 16, 2), config(4, 4, 4, 1),   config(8, 16, 8, 4),
+  static const std::vector<HwConfig> all{config(16, 16, 16, 2), config(4, 4, 4, 1),    config(8, 16, 8, 4),
                                          config(32, 8, 4, 2),   config(64, 32, 32, 4), config(4, 8, 2, 4)};
   return all;
 }
