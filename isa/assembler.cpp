@@ -79,7 +79,7 @@ class Assembler {
     line.expect_end();
   }
 
-  // Reads `key=` options to the end of the line; f takes the value and returns false for an unknown key.
+  // Reads `key=value` options to the end of the line; f reads the value.
   template <class F>
   void options(TextLine& line, const std::vector<std::string>& known, F&& f) {
     std::vector<std::string> seen;
