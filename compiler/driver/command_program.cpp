@@ -100,7 +100,7 @@ int run_and_report(const Options& options, const Program& program, const HwConfi
     report.simulate_seconds = inference.run.seconds;
     report.host_seconds = inference.host_seconds;
     if (!options.quiet) std::printf("\n%s", format_profile(report.profile, hw).c_str());
-    write_traces(options, program, hw, inference.run);
+    write_traces(options, program, inference.run);
     break;
   }
   if (!options.quiet)

@@ -14,7 +14,6 @@
 #include "compiler/driver/progress.h"
 #include "compiler/driver/report.h"
 #include "isa/error.h"
-#include "simulator/trace/trace.h"
 
 namespace dlc {
 namespace {
@@ -66,7 +65,8 @@ bool compare_all(Context& c, const std::vector<std::pair<std::string, Inference>
     ok &= check.passed();
     c.report.checks.push_back(std::move(check));
     for (size_t j = 0; j < i; ++j) {
-      const auto &[name_a, a] = results[j], &[name_b, b] = results[i];
+      const auto& [name_a, a] = results[j];
+      const auto& [name_b, b] = results[i];
       if (a.run.times.empty() || b.run.times.empty() || a.run.total_cycles == 0 || b.run.total_cycles == 0) continue;
       const std::string difference = compare_times(c.compiled.program, name_a, a.run, name_b, b.run);
       if (!difference.empty()) std::fprintf(stderr, "mismatch: %s\n", difference.c_str());
@@ -108,7 +108,7 @@ bool run_once(Context& c, const TensorMap& inputs, TensorMap* outputs) {
     say(c.options, "\n" + format_profile(c.report.profile, c.compiled.hw));
     say(c.options, fmt::format("simulated in {:.3f} s ({:.1f} M cycles/s); host segments {:.4f} s\n", timed->seconds,
                                static_cast<double>(timed->total_cycles) / timed->seconds * 1e-6, c.report.host_seconds));
-    write_traces(c.options, c.compiled.program, c.compiled.hw, *timed);
+    write_traces(c.options, c.compiled.program, *timed);
   }
   return ok;
 }

@@ -47,9 +47,9 @@ void write_tensors(const Options& options, const TensorMap& outputs, const Tenso
   write_file(options.tensors_dir + "/index.json", index.dump(1) + "\n");
 }
 
-void write_traces(const Options& options, const Program& program, const HwConfig& hw, const RunResult& run) {
-  if (!options.trace_text.empty()) write_trace_text(options.trace_text, program, hw, run);
-  if (!options.trace.empty()) write_trace_json(options.trace, program, hw, run);
+void write_traces(const Options& options, const Program& program, const RunResult& run) {
+  if (!options.trace_text.empty()) write_trace_text(options.trace_text, program, run);
+  if (!options.trace.empty()) write_trace_json(options.trace, program, run);
 }
 
 }  // namespace dlc

@@ -15,6 +15,6 @@ std::unique_ptr<Device> make_device(const std::string& engine, const HwConfig& h
 void write_tensors(const Options& options, const TensorMap& outputs, const TensorMap& tensors, const Program& program);
 
 // --trace, --trace-text.
-void write_traces(const Options& options, const Program& program, const HwConfig& hw, const RunResult& run);
+void write_traces(const Options& options, const Program& program, const RunResult& run);
 
 }  // namespace dlc

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "compiler/accel/layout.h"
 #include "compiler/driver/partition.h"
 #include "isa/error.h"
 #include "isa/program_file.h"
@@ -16,20 +17,6 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Calls visit(logical element, DRAM byte offset) for every element of a blocked tensor
-// (N, ceil(C/rows), H, W, rows).
-template <class Visit>
-void for_blocked(const std::vector<int64_t>& shape, int rows, Visit visit) {
-  const int64_t n = shape.empty() ? 1 : shape[0], c = shape.size() > 1 ? shape[1] : 1;
-  int64_t pixels = 1;
-  for (size_t d = 2; d < shape.size(); ++d) pixels *= shape[d];
-  const int64_t blocks = (c + rows - 1) / rows;
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t k = 0; k < c; ++k)
-      for (int64_t p = 0; p < pixels; ++p)
-        visit((i * c + k) * pixels + p, ((i * blocks + k / rows) * pixels + p) * rows + k % rows);
-}
-
 }  // namespace
 
 ir::Tensor read_tensor(const std::vector<uint8_t>& dram, const TensorInfo& info, int rows) {
@@ -38,17 +25,18 @@ ir::Tensor read_tensor(const std::vector<uint8_t>& dram, const TensorInfo& info,
   ir::Tensor t(*type, info.shape);
   t.name = info.name;
   if (info.address + info.bytes > dram.size()) throw std::logic_error("program tensor '" + info.name + "' lies outside the DRAM image");
-  const uint8_t* base = dram.data() + info.address;
-  if (info.layout == Layout::linear) std::memcpy(t.bytes.data(), base, t.bytes.size());
-  else for_blocked(info.shape, rows, [&](int64_t e, int64_t at) { t.bytes[static_cast<size_t>(e)] = base[at]; });
+  const std::span<const uint8_t> bytes(dram.data() + info.address, info.bytes);
+  if (info.layout == Layout::blocked) t.bytes = accel::unpack_blocked(info.shape, bytes, rows);
+  else std::memcpy(t.bytes.data(), bytes.data(), t.bytes.size());
   return t;
 }
 
 void write_tensor(std::vector<uint8_t>& dram, const TensorInfo& info, int rows, const ir::Tensor& t) {
   if (info.address + info.bytes > dram.size()) throw std::logic_error("program tensor '" + info.name + "' lies outside the DRAM image");
-  uint8_t* base = dram.data() + info.address;
-  if (info.layout == Layout::linear) std::memcpy(base, t.bytes.data(), t.bytes.size());
-  else for_blocked(info.shape, rows, [&](int64_t e, int64_t at) { base[at] = t.bytes[static_cast<size_t>(e)]; });
+  const bool blocked = info.layout == Layout::blocked;
+  const std::vector<uint8_t> packed = blocked ? accel::pack_blocked(info.shape, t.bytes, rows, 0) : t.bytes;
+  if (packed.size() > info.bytes) throw std::logic_error("tensor '" + info.name + "' is larger than its place in DRAM");
+  std::copy(packed.begin(), packed.end(), dram.begin() + static_cast<std::ptrdiff_t>(info.address));
 }
 
 Session::Session(const Program& program, const HwConfig& hw) : program_(program), rows_(hw.rows), image_(dram_image(program)) {
