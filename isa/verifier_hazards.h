@@ -70,6 +70,8 @@ class HazardTracker {
     return static_cast<uint32_t>(clocks_[static_cast<int>(engine)].size());
   }
 
+  bool is_written(Memory memory, int64_t unit) const { return cells(memory)[static_cast<size_t>(unit)].writer != 0; }
+
   // What goes wrong if an instruction with these accesses and this clock comes next.
   std::vector<Hazard> hazards(const InstructionAccess& access, const Clock& clock) const;
   void commit(const InstructionAccess& access, const Clock& clock);

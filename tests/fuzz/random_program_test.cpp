@@ -1,0 +1,94 @@
+// Random programs: valid, reproducible, and all devices agree on them.
+#include "tests/fuzz/random_program.h"
+
+#include <catch2/catch.hpp>
+
+#include "isa/program_file.h"
+#include "tests/fuzz/compare.h"
+
+namespace dlc {
+namespace {
+
+constexpr uint64_t kPrograms = 60;  // per configuration
+
+std::vector<HwConfig> configurations() {
+  std::vector<HwConfig> all;
+  for (const char* name : {"tiny-4", "edge-8", "edge-16", "wide-8x32"}) {
+    all.push_back(load_hwconfig(std::string(DLC_SOURCE_DIR) + "/hwconfigs/" + name + ".yaml"));
+  }
+  return all;
+}
+
+TEST_CASE("random programs pass the verifier and use every engine") {
+  for (const HwConfig& hw : configurations()) {
+    std::array<int, isa::kEngineCount> used{};
+    for (uint64_t seed = 0; seed < kPrograms; ++seed) {
+      INFO(hw.name << ", seed " << seed);
+      const Program program = random_program(hw, seed, random_options(seed));
+      const std::vector<std::string> faults = verify_program(program, hw);
+      REQUIRE(faults == std::vector<std::string>());
+      for (const isa::Instruction& i : program.instructions) ++used[static_cast<size_t>(isa::engine_of(i))];
+    }
+    for (const int count : used) CHECK(count > 300);
+  }
+}
+
+TEST_CASE(
+    "random programs wait for no more than they must: a lower wait is a fault that the verifier names") {
+  const HwConfig hw = configurations().front();
+  RandomProgramOptions options;
+  options.superfluous_waits = 0;
+  int noticed = 0, waits = 0;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    Program program = random_program(hw, seed, options);
+    for (size_t i = 0; i < program.instructions.size(); ++i) {
+      for (uint32_t& wait : isa::wait_of(program.instructions[i])) {
+        if (wait == 0) continue;
+        ++waits;
+        --wait;
+        noticed += !verify_program(program, hw, 1).empty();
+        ++wait;
+      }
+    }
+  }
+  CHECK(waits > 200);
+  CHECK(noticed == waits);
+}
+
+TEST_CASE("random programs: one seed, one program") {
+  const HwConfig hw = configurations().front();
+  CHECK(encode_program(random_program(hw, 5)) == encode_program(random_program(hw, 5)));
+  CHECK(encode_program(random_program(hw, 5)) != encode_program(random_program(hw, 6)));
+}
+
+TEST_CASE("shrink keeps the failure and little else") {
+  const HwConfig hw = configurations().front();
+  const auto fails = [](const Program& p) {
+    return std::any_of(p.instructions.begin(), p.instructions.end(), [](const isa::Instruction& i) {
+      const auto* m = std::get_if<isa::Matrix>(&i);
+      return m && m->accumulate != 0 && m->zero_activation == 0;
+    });
+  };
+  uint64_t seed = 0;
+  while (!fails(random_program(hw, seed))) ++seed;
+  const Program small = shrink(random_program(hw, seed), hw, fails);
+  CHECK(fails(small));
+  CHECK(verify_program(small, hw).empty());
+  // Loads of activations, weights and accumulators (or a MATRIX that writes these), and the MATRIX itself.
+  CHECK(small.instructions.size() <= 5);
+}
+
+TEST_CASE("functional and SystemC models agree on random programs") {
+  for (const HwConfig& base : configurations()) {
+    for (uint64_t seed = 0; seed < kPrograms; ++seed) {
+      const HwConfig hw = vary_memory(base, seed);
+      const auto functional = make_functional_device(hw), systemc = make_systemc_device(hw);
+      const Program program = random_program(hw, seed, random_options(seed));
+      INFO(hw.name << ", seed " << seed);
+      REQUIRE(compare_devices(program, hw, *functional, *systemc, false) == "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dlc
