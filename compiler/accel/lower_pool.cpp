@@ -1,0 +1,86 @@
+// Maximum and average pooling on VECTOR. Border windows are smaller, so they are instructions of their own; an
+// average's divisor is the immediate multiplier of its instruction.
+#include <algorithm>
+
+#include "compiler/accel/lowering.h"
+#include "isa/error.h"
+
+namespace dlc::accel {
+namespace {
+
+class PoolLowering {
+ public:
+  explicit PoolLowering(Lowering& l)
+      : l_(l), hw_(l.hw), p_(l.plan()), pool_(*p_.pool), x_(l.tensor(p_.x)), y_(l.tensor(p_.y)),
+        rows_(window_axis(l.net, p_, 0)), columns_(window_axis(l.net, p_, 1)) {}
+
+  void run() {
+    const LayerTiling& t = l_.tiling;
+    for (int64_t image = 0; image < y_.shape.n; ++image)
+      for (int64_t r = 0; r < y_.shape.h; r += t.rows)
+        for (int64_t c = 0; c < y_.shape.w; c += t.columns)
+          for (int64_t b = 0; b < y_.blocks; b += t.blocks)
+            tile({image, {b, std::min(b + t.blocks, y_.blocks)}, {r, std::min(r + t.rows, y_.shape.h)},
+                  {c, std::min(c + t.columns, y_.shape.w)}});
+  }
+
+ private:
+  void tile(const Box& box) {
+    const ActView in = l_.read_box(p_.x, {box.image, box.blocks, input_range(rows_, box.rows, {0, rows_.kernel}),
+                                          input_range(columns_, box.columns, {0, columns_.kernel})});
+    const ActView out = l_.write_box(p_.y, box);
+    for (const AxisClass& r : classes_by_output(rows_, box.rows))
+      for (const AxisClass& c : classes_by_output(columns_, box.columns)) piece(box, in, out, r, c);
+    l_.finish_box(p_.y, box, out, "rows " + std::to_string(box.rows.begin) + ".." + std::to_string(box.rows.end - 1));
+  }
+
+  numerics::FixedPoint factor(int64_t valid) const {
+    if (pool_.kind == ir::QPool::Kind::max) return {1, 0};
+    return pool_.factor.at(static_cast<size_t>(valid));  // count_include_pad is folded into the table
+  }
+
+  void piece(const Box& box, const ActView& in, const ActView& out, const AxisClass& r, const AxisClass& c) {
+    const int64_t valid = r.taps.size() * c.taps.size(), ag = hw_.act_groups();
+    if (valid == 0)
+      throw UserError(ErrorKind::unsupported, p_.where, "a pooling window lies in the padding altogether");
+    const numerics::FixedPoint f = factor(valid);
+    isa::Vector v;
+    v.a_source = isa::VectorSource::act8;
+    v.a_signed = x_.is_signed;
+    v.reduce_op = pool_.kind == ir::QPool::Kind::max ? isa::ReduceOp::max : isa::ReduceOp::sum;
+    v.rescale = isa::Rescale::immediate;
+    v.multiplier = f.multiplier;
+    v.shift = static_cast<uint32_t>(f.shift);
+    v.low = pool_.low;
+    v.high = pool_.high;
+    if (pool_.kind == ir::QPool::Kind::average) {
+      v.a_zero = pool_.x_zero;
+      v.zero = pool_.zero;
+    }
+    v.a_address = static_cast<uint32_t>(
+        in.at(box.blocks.begin, rows_.position(r.out.begin, r.taps.begin), columns_.position(c.out.begin, c.taps.begin)) * ag);
+    v.d_address = static_cast<uint32_t>(out.at(box.blocks.begin, r.out.begin, c.out.begin) * ag);
+    const std::vector<VectorLoop> outer{
+        {box.blocks.size(), in.block_stride * ag, 0, out.block_stride * ag, 0, 0},
+        {ag, 1, 0, 1, 0, 0},
+        {r.out.size(), rows_.stride * in.row_stride * ag, 0, out.row_stride * ag, 0, 0},
+        {c.out.size(), columns_.stride * ag, 0, ag, 0, 0}};
+    const std::vector<VectorLoop> reduce{{r.taps.size(), rows_.dilation * in.row_stride * ag, 0, 0, 0, 0},
+                                         {c.taps.size(), columns_.dilation * ag, 0, 0, 0, 0}};
+    l_.add_vector(v, {.a = in.buffer, .d = out.buffer}, outer, reduce,
+                  "rows " + std::to_string(r.out.begin) + ".." + std::to_string(r.out.end - 1));
+  }
+
+  Lowering& l_;
+  const HwConfig& hw_;
+  const LayerPlan& p_;
+  const ir::QPool& pool_;
+  const TensorPlan &x_, &y_;
+  Axis rows_, columns_;
+};
+
+}  // namespace
+
+void lower_pool(Lowering& l) { PoolLowering(l).run(); }
+
+}  // namespace dlc::accel

@@ -1,0 +1,230 @@
+#include "compiler/accel/network.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "compiler/accel/compile.h"
+#include "isa/error.h"
+
+namespace dlc::accel {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::NodeId;
+using ir::ValueId;
+
+constexpr int64_t kMaxStep = 65535;  // loop counts have 16 bits
+
+std::optional<std::string> check_value(const Graph& graph, ValueId id) {
+  const ir::Value& v = graph.value(id);
+  if (!ir::is_8bit(v.type)) return "tensor '" + v.name + "' is not 8 bit";
+  if (v.shape.empty() || v.shape.size() > 4)
+    return "tensor '" + v.name + "' has rank " + std::to_string(v.shape.size()) + "; the accelerator takes 1 to 4";
+  for (int64_t d : v.shape)
+    if (d < 1 || d > kMaxStep) return "tensor '" + v.name + "' has a dimension outside 1.." + std::to_string(kMaxStep);
+  return std::nullopt;
+}
+
+std::optional<std::string> check_conv(const Graph& graph, const Node& node, const ir::QConv& conv) {
+  if (!graph.value(node.inputs.at(1)).is_constant()) return "its weights are not constant";
+  if (!ir::is_8bit(graph.value(node.inputs[1]).type)) return "its weights are not 8 bit";
+  if (conv.residual && conv.residual->a_zero != conv.rescale.zero)
+    return "the zero point of its own result differs between rescale and residual";
+  return std::nullopt;
+}
+
+// A view is free when it only adds or drops dimensions of 1, or flattens (C,H,W) for a fully connected layer.
+bool is_free_view(const Nchw& from, const Nchw& to) {
+  if (from == to) return true;
+  return from.n == to.n && to.c == from.c * from.h * from.w && to.h == 1 && to.w == 1;
+}
+
+std::optional<std::string> check_flattened_use(const Graph& graph, const Node& view) {
+  for (const ir::Use& use : graph.consumers(view.outputs[0])) {
+    const Node& reader = graph.node(use.node);
+    const auto* conv = std::get_if<ir::QConv>(&reader.payload);
+    if (reader.is("reshape")) continue;
+    if (!conv || use.input != 0 || conv->kernel != std::array<int64_t, 2>{1, 1} || conv->groups != 1)
+      return "its result is flattened over H and W, which only a fully connected layer can read";
+  }
+  return std::nullopt;
+}
+
+struct Builder {
+  const Graph& graph;
+  const HwConfig& hw;
+  Network net;
+  std::set<NodeId> members;
+  std::map<ValueId, int> storage;  // value -> tensor; views share their source's
+
+  int tensor_of(ValueId id) {
+    if (auto it = storage.find(id); it != storage.end()) return it->second;
+    const ir::Value& v = graph.value(id);
+    TensorPlan t;
+    t.value = id;
+    t.name = v.name;
+    t.shape = as_nchw(v.shape);
+    t.blocks = ceil_div(t.shape.c, hw.rows);
+    t.is_signed = v.type == ir::ElementType::int8;
+    t.in_dram = true;
+    net.tensors.push_back(t);
+    return storage[id] = static_cast<int>(net.tensors.size()) - 1;
+  }
+
+  bool leaves_region(ValueId id) const {
+    if (graph.is_output(id)) return true;
+    for (const ir::Use& u : graph.consumers(id))
+      if (!members.count(u.node)) return true;
+    return false;
+  }
+
+  int read(ValueId id, int layer) {
+    const int t = tensor_of(id);
+    const NodeId producer = graph.producer(net.tensors[t].value);
+    if (!producer.valid() || !members.count(producer)) net.tensors[t].region_input = true;
+    net.tensors[t].last_use = std::max(net.tensors[t].last_use, layer);
+    return t;
+  }
+
+  void add_view(const Node& node) {
+    const int t = tensor_of(node.inputs[0]);
+    storage[node.outputs[0]] = t;
+    if (!leaves_region(node.outputs[0])) return;
+    if (net.tensors[t].shape != as_nchw(graph.value(node.outputs[0]).shape))
+      throw UserError(ErrorKind::unsupported, node.where(), "a flattened result cannot leave the accelerator");
+    net.tensors[t].region_output = true;
+    net.output_views.push_back({node.outputs[0], t});
+  }
+
+  void add_layer(NodeId id);
+  void describe(const Node& node, const LayerPlan& layer);
+};
+
+void fill_conv(Builder& b, const Node& node, const ir::QConv& conv, LayerPlan& layer) {
+  const ir::Value& weights = b.graph.value(node.inputs[1]);
+  layer.conv = &conv;
+  layer.weights = weights.data->data();
+  layer.weights_signed = weights.type == ir::ElementType::int8;
+  layer.window = {conv.kernel, conv.stride, conv.dilation, conv.pad};
+  const Nchw x = b.net.tensors[layer.x].shape;
+  const Nchw seen = as_nchw(b.graph.value(node.inputs[0]).shape);
+  if (seen != x) {  // flattened: a fully connected layer over C,H,W is a valid HxW convolution
+    layer.window = Window{};
+    layer.window.kernel = {x.h, x.w};
+  }
+  layer.in_channels = x.c;
+  const bool depthwise = conv.groups == x.c && conv.groups > 1 && b.net.tensors[layer.y].shape.c == x.c;
+  layer.kind = depthwise ? LayerKind::depthwise : LayerKind::conv;
+}
+
+// Output positions x taps that fall inside the input along one axis.
+int64_t valid_taps(int64_t out, int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad) {
+  int64_t count = 0;
+  for (int64_t o = 0; o < out; ++o)
+    for (int64_t k = 0; k < kernel; ++k) {
+      const int64_t i = o * stride + k * dilation - pad;
+      count += i >= 0 && i < in;
+    }
+  return count;
+}
+
+void Builder::describe(const Node& node, const LayerPlan& layer) {
+  Layer info;
+  info.name = node.name;
+  info.op = layer.kind == LayerKind::conv        ? "Conv"
+            : layer.kind == LayerKind::depthwise ? "DepthwiseConv"
+            : layer.kind == LayerKind::add       ? "Add"
+            : layer.pool->kind == ir::QPool::Kind::max ? "MaxPool"
+                                                       : "AveragePool";
+  info.onnx_nodes = node.onnx_nodes;
+  if (layer.conv) {
+    const Nchw x = net.tensors[layer.x].shape, y = net.tensors[layer.y].shape;
+    const Window& w = layer.window;
+    const int64_t per_tap = y.n * y.c * (layer.in_channels / layer.conv->groups);
+    info.macs = per_tap * y.h * y.w * w.kernel[0] * w.kernel[1];
+    info.valid_macs = per_tap * valid_taps(y.h, x.h, w.kernel[0], w.stride[0], w.dilation[0], w.pad[0]) *
+                      valid_taps(y.w, x.w, w.kernel[1], w.stride[1], w.dilation[1], w.pad[1]);
+  }
+  net.info.push_back(std::move(info));
+}
+
+// What refusal() cannot see at one node: a flattened view that reached its reader through a second view.
+void check_storage(const Builder& b, const Node& node, const LayerPlan& layer) {
+  const Nchw x = b.net.tensors[layer.x].shape;
+  const bool fully_connected = layer.conv && layer.conv->kernel == std::array<int64_t, 2>{1, 1} && layer.conv->groups == 1;
+  const bool second_moved =
+      layer.second >= 0 && b.net.tensors[layer.second].shape != b.net.tensors[layer.y].shape;
+  if ((x != as_nchw(b.graph.value(node.inputs[0]).shape) && !fully_connected) || second_moved)
+    throw UserError(ErrorKind::unsupported, node.where(),
+                    "reads a tensor that was flattened over H and W, which only a fully connected layer can");
+}
+
+void Builder::add_layer(NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.is("reshape")) return add_view(node);
+  const int index = static_cast<int>(net.layers.size());
+  LayerPlan layer;
+  layer.node = id;
+  layer.where = node.where();
+  layer.name = node.name;
+  layer.x = read(node.inputs[0], index);
+  layer.y = tensor_of(node.outputs[0]);
+  net.tensors[layer.y].producer = index;
+  net.tensors[layer.y].region_output = leaves_region(node.outputs[0]);
+  if (const auto* conv = std::get_if<ir::QConv>(&node.payload)) {
+    if (conv->residual) layer.second = read(node.inputs.at(2), index);
+    fill_conv(*this, node, *conv, layer);
+  } else if (const auto* add = std::get_if<ir::QAdd>(&node.payload)) {
+    layer.kind = LayerKind::add;
+    layer.add = add;
+    layer.second = read(node.inputs.at(1), index);
+  } else {
+    const auto& pool = std::get<ir::QPool>(node.payload);
+    layer.kind = LayerKind::pool;
+    layer.pool = &pool;
+    layer.window = {pool.kernel, pool.stride, pool.dilation, pool.pad};
+  }
+  check_storage(*this, node, layer);
+  describe(node, layer);
+  net.layers.push_back(std::move(layer));
+}
+
+}  // namespace
+
+std::optional<std::string> refusal(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.domain != ir::kDlcDomain) return "the accelerator has no operator " + node.op;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!node.inputs[i].valid()) continue;
+    if (auto why = check_value(graph, node.inputs[i])) return why;
+    const bool is_weight = i == 1 && std::holds_alternative<ir::QConv>(node.payload);
+    if (!is_weight && graph.value(node.inputs[i]).is_constant())
+      return "operand '" + graph.value(node.inputs[i]).name + "' is a constant; the accelerator reads constants as weights only";
+  }
+  for (ValueId v : node.outputs)
+    if (auto why = check_value(graph, v)) return why;
+  if (const auto* conv = std::get_if<ir::QConv>(&node.payload)) return check_conv(graph, node, *conv);
+  if (std::holds_alternative<ir::QAdd>(node.payload)) {
+    if (graph.value(node.inputs[0]).shape != graph.value(node.inputs[1]).shape) return "its operands differ in shape";
+    return std::nullopt;
+  }
+  if (std::holds_alternative<ir::QPool>(node.payload)) return std::nullopt;
+  if (!node.is("reshape")) return "the accelerator has no operator " + node.op;
+  if (!is_free_view(as_nchw(graph.value(node.inputs[0]).shape), as_nchw(graph.value(node.outputs[0]).shape)))
+    return "this reshape moves data; only flattening and dimensions of 1 are free";
+  if (as_nchw(graph.value(node.inputs[0]).shape) == as_nchw(graph.value(node.outputs[0]).shape)) return std::nullopt;
+  return check_flattened_use(graph, node);
+}
+
+Network build_network(const Graph& graph, const std::vector<NodeId>& region, const HwConfig& hw) {
+  Builder b{graph, hw, {}, {region.begin(), region.end()}, {}};
+  for (NodeId id : region) {
+    if (auto why = refusal(graph, id)) throw UserError(ErrorKind::unsupported, graph.node(id).where(), *why);
+    b.add_layer(id);
+  }
+  return std::move(b.net);
+}
+
+}  // namespace dlc::accel

@@ -1,0 +1,43 @@
+// Tile sizes of a layer: the choice with the least modelled cycles among those that fit.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "compiler/accel/network.h"
+
+namespace dlc::accel {
+
+struct LayerTiling {
+  bool on_matrix = true;       // depthwise: diagonal tiles on MATRIX, else taps on VECTOR
+  int64_t rows = 1, columns = 1;  // output rectangle of a tile
+  int64_t blocks = 1;          // MATRIX: output-channel blocks of `cols`; VECTOR: channel blocks of `rows`
+  // MATRIX only. A weight chunk is (blocks) x (in_blocks x kernel_rows x kernel_columns).
+  int64_t in_blocks = 1, kernel_rows = 1, kernel_columns = 1;
+  bool channels_outer = false;  // output-channel chunks around strips, else strips around chunks
+  bool keep_weights = false;    // every chunk of the layer is loaded once
+  bool keep_parameters = false;
+  bool whole_input = true;      // an input strip holds all channels (else those of the chunk)
+  double cycles = 0;            // modelled
+};
+
+// Scratchpad space that a layer needs and has; for the message when it does not fit.
+struct TilingFailure {
+  Memory memory = Memory::act;
+  int64_t needed_bytes = 0, available_bytes = 0;
+};
+
+// act_words: ACT words that resident tensors leave to this layer.
+std::optional<LayerTiling> choose_tiling(const Network& net, int layer, const HwConfig& hw, int64_t act_words,
+                                         TilingFailure* failure);
+
+// Axes of a layer's window: 0 rows, 1 columns.
+struct Axis;
+Axis window_axis(const Network& net, const LayerPlan& layer, int axis);
+
+// Input-channel blocks that output-channel blocks [b0, b1) read: all, or those of their groups.
+struct BlockRange {
+  int64_t begin = 0, end = 0;
+};
+BlockRange input_blocks(const Network& net, const LayerPlan& layer, const HwConfig& hw, int64_t b0, int64_t b1);
+
+}  // namespace dlc::accel

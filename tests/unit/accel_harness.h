@@ -1,0 +1,230 @@
+// Random graphs of integer operators, and the check that a compiled program computes what the reference does.
+#pragma once
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "compiler/accel/compile.h"
+#include "compiler/accel/layout.h"
+#include "compiler/backends/reference/reference.h"
+#include "compiler/ir/graph.h"
+#include "isa/device.h"
+#include "isa/program_file.h"
+
+namespace dlc::accel_test {
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : engine_(seed) {}
+  int64_t range(int64_t low, int64_t high) {  // both included
+    return low + static_cast<int64_t>(engine_() % static_cast<uint64_t>(high - low + 1));
+  }
+  bool chance(int percent) { return range(0, 99) < percent; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+inline const std::vector<std::string>& config_names() {
+  static const std::vector<std::string> names{"tiny-4", "edge-8", "edge-16", "wide-8x32"};
+  return names;
+}
+inline HwConfig config(const std::string& name) {
+  return load_hwconfig(std::string(DLC_SOURCE_DIR) + "/hwconfigs/" + name + ".yaml");
+}
+
+struct WindowSpec {
+  int64_t kh = 1, kw = 1, sh = 1, sw = 1, dh = 1, dw = 1, top = 0, left = 0, bottom = 0, right = 0;
+  int64_t out_h(int64_t h) const { return (h + top + bottom - (kh - 1) * dh - 1) / sh + 1; }
+  int64_t out_w(int64_t w) const { return (w + left + right - (kw - 1) * dw - 1) / sw + 1; }
+};
+
+// Builds graphs of integer operators with random constants whose results spread over the 8-bit range.
+class NetBuilder {
+ public:
+  explicit NetBuilder(uint64_t seed) : random(seed) { graph.name = "test"; }
+
+  ir::ValueId input(ir::Shape shape, bool is_signed) {
+    const ir::ValueId v = value("x", std::move(shape), is_signed);
+    graph.add_input(v);
+    return v;
+  }
+
+  ir::ValueId conv(ir::ValueId x, int64_t out_channels, const WindowSpec& w, int64_t groups = 1, ir::ValueId residual = {}) {
+    const ir::Shape in = graph.value(x).shape;
+    const int64_t per_group = in[1] / groups;
+    ir::Tensor weights(random.chance(70) ? ir::ElementType::int8 : ir::ElementType::uint8, {out_channels, per_group, w.kh, w.kw});
+    for (auto& b : weights.bytes) b = static_cast<uint8_t>(random.range(0, 255));
+    ir::QConv q;
+    q.kernel = {w.kh, w.kw};
+    q.stride = {w.sh, w.sw};
+    q.dilation = {w.dh, w.dw};
+    q.pad = {w.top, w.left, w.bottom, w.right};
+    q.groups = groups;
+    q.x_zero = zero_of(graph.value(x).type);
+    q.w_zero = zero_of(weights.type);
+    const bool out_signed = random.chance(60);
+    const double spread = 60.0 * 60.0 * std::sqrt(static_cast<double>(per_group * w.kh * w.kw));
+    const int64_t channels = random.chance(80) ? out_channels : 1;
+    for (int64_t c = 0; c < channels; ++c) {
+      q.rescale.bias.push_back(static_cast<int32_t>(random.range(-20000, 20000)));
+      const double factor = 50.0 / spread * static_cast<double>(random.range(50, 150)) / 100;
+      int exponent = 0;
+      const double mantissa = std::frexp(factor, &exponent);
+      q.rescale.multiplier.push_back(static_cast<uint32_t>(mantissa * 2147483648.0));
+      q.rescale.shift.push_back(31 - exponent);
+    }
+    set_range(q.rescale.zero, q.rescale.low, q.rescale.high, out_signed);
+    std::vector<ir::ValueId> inputs{x, graph.add_constant(graph.unique_value_name("w"), weights)};
+    bool result_signed = out_signed;
+    if (residual.valid()) {
+      result_signed = random.chance(60);
+      q.residual = combine(q.rescale.zero, graph.value(residual).type, result_signed);
+      inputs.push_back(residual);
+    }
+    return add("qconv", q, inputs, {in[0], out_channels, w.out_h(in[2]), w.out_w(in[3])}, result_signed);
+  }
+
+  ir::ValueId sum(ir::ValueId a, ir::ValueId b) {
+    const bool result_signed = random.chance(60);
+    ir::QAdd q;
+    q.combine = combine(zero_of(graph.value(a).type), graph.value(b).type, result_signed);
+    return add("qadd", q, {a, b}, graph.value(a).shape, result_signed);
+  }
+
+  ir::ValueId pool(ir::ValueId x, ir::QPool::Kind kind, const WindowSpec& w) {
+    const ir::Value in = graph.value(x);
+    const bool is_signed = in.type == ir::ElementType::int8;
+    ir::QPool q;
+    q.kind = kind;
+    q.kernel = {w.kh, w.kw};
+    q.stride = {w.sh, w.sw};
+    q.dilation = {w.dh, w.dw};
+    q.pad = {w.top, w.left, w.bottom, w.right};
+    q.low = is_signed ? -128 : 0;
+    q.high = is_signed ? 127 : 255;
+    if (kind == ir::QPool::Kind::average) {
+      q.x_zero = zero_of(in.type);
+      q.zero = zero_of(in.type);
+      q.factor.push_back({});
+      for (int64_t d = 1; d <= w.kh * w.kw; ++d) q.factor.push_back({static_cast<uint32_t>(1.2 * 1073741824.0 / static_cast<double>(d)), 30});
+    }
+    return add("qpool", q, {x}, {in.shape[0], in.shape[1], w.out_h(in.shape[2]), w.out_w(in.shape[3])}, is_signed);
+  }
+
+  ir::ValueId view(ir::ValueId x, ir::Shape shape) {
+    return add("reshape", std::monostate{}, {x}, std::move(shape), graph.value(x).type == ir::ElementType::int8);
+  }
+
+  void output(ir::ValueId v) { graph.add_output(v); }
+
+  ir::Graph graph;
+  Random random;
+
+ private:
+  ir::ValueId value(const std::string& wish, ir::Shape shape, bool is_signed) {
+    ir::Value v;
+    v.name = graph.unique_value_name(wish);
+    v.type = is_signed ? ir::ElementType::int8 : ir::ElementType::uint8;
+    v.shape = std::move(shape);
+    return graph.add_value(std::move(v));
+  }
+
+  ir::ValueId add(const std::string& op, ir::Payload payload, std::vector<ir::ValueId> inputs, ir::Shape shape, bool is_signed) {
+    ir::Node n;
+    n.name = graph.unique_node_name(op);
+    n.op = op;
+    n.domain = ir::kDlcDomain;
+    n.payload = std::move(payload);
+    n.inputs = std::move(inputs);
+    n.outputs = {value("v", std::move(shape), is_signed)};
+    const ir::ValueId out = n.outputs[0];
+    graph.add_node(std::move(n));
+    return out;
+  }
+
+  int32_t zero_of(ir::ElementType t) {
+    return static_cast<int32_t>(t == ir::ElementType::int8 ? random.range(-20, 20) : random.range(100, 150));
+  }
+  void set_range(int32_t& zero, int32_t& low, int32_t& high, bool is_signed) {
+    zero = zero_of(is_signed ? ir::ElementType::int8 : ir::ElementType::uint8);
+    low = is_signed ? -128 : 0;
+    high = is_signed ? 127 : 255;
+    if (random.chance(30)) low = zero;  // a fused ReLU
+  }
+  ir::LinearCombine combine(int32_t a_zero, ir::ElementType b_type, bool result_signed) {
+    ir::LinearCombine l;
+    l.a_zero = a_zero;
+    l.b_zero = zero_of(b_type);
+    l.a_multiplier = static_cast<uint32_t>(random.range(1 << 24, (1 << 26) - 1));
+    l.b_multiplier = static_cast<uint32_t>(random.range(1 << 24, (1 << 26) - 1));
+    l.b_negate = random.chance(20);
+    l.shift = 26;
+    set_range(l.zero, l.low, l.high, result_signed);
+    return l;
+  }
+};
+
+// One line a node: operator, window, shapes.
+inline std::string describe(const ir::Graph& graph) {
+  std::string text;
+  for (ir::NodeId id : graph.topological_order()) {
+    const ir::Node& n = graph.node(id);
+    text += n.op;
+    auto window = [&](const auto& q) {
+      for (int64_t v : {q.kernel[0], q.kernel[1], q.stride[0], q.stride[1], q.dilation[0], q.dilation[1], q.pad[0], q.pad[1], q.pad[2], q.pad[3]})
+        text += ' ' + std::to_string(v);
+    };
+    if (const auto* q = std::get_if<ir::QConv>(&n.payload)) window(*q), text += " groups " + std::to_string(q->groups);
+    if (const auto* q = std::get_if<ir::QPool>(&n.payload)) window(*q);
+    for (ir::ValueId v : n.inputs) text += ' ' + ir::shape_text(graph.value(v).shape);
+    text += " -> " + ir::shape_text(graph.value(n.outputs[0]).shape) + '\n';
+  }
+  return text;
+}
+
+inline std::vector<ir::NodeId> whole_region(const ir::Graph& graph) { return graph.topological_order(); }
+
+// Runs the program on the functional model with random inputs; every tensor in DRAM must equal the reference's.
+inline void check_program(const Program& program, const ir::Graph& graph, const HwConfig& hw, uint64_t seed) {
+  Random random(seed);
+  std::vector<uint8_t> dram = dram_image(program);
+  reference::TensorMap inputs;
+  auto find = [&](const std::string& name) -> const TensorInfo& {
+    for (const TensorInfo& t : program.tensors)
+      if (t.name == name) return t;
+    throw std::logic_error("no tensor " + name);
+  };
+  for (const std::string& name : program.inputs) {
+    const ir::Value& v = graph.value(*graph.find_value(name));
+    ir::Tensor t(v.type, v.shape);
+    for (auto& b : t.bytes) b = static_cast<uint8_t>(random.range(0, 255));
+    const auto blocked = accel::pack_blocked(v.shape, t.bytes, hw.rows, 0xA5);
+    std::copy(blocked.begin(), blocked.end(), dram.begin() + static_cast<int64_t>(find(name).address));
+    inputs[name] = std::move(t);
+  }
+  const auto expected = reference::evaluate(graph, inputs, true);
+  make_functional_device(hw)->run(program, dram, {});
+  for (const TensorInfo& t : program.tensors) {
+    if (inputs.count(t.name)) continue;
+    const std::span<const uint8_t> bytes(dram.data() + t.address, t.bytes);
+    const auto got = accel::unpack_blocked(t.shape, bytes, hw.rows);
+    INFO("tensor " << t.name);
+    const auto& want = expected.at(t.name).bytes;
+    REQUIRE(got.size() == want.size());
+    size_t wrong = 0, first = 0;
+    for (size_t i = 0; i < got.size(); ++i)
+      if (got[i] != want[i] && wrong++ == 0) first = i;
+    INFO(wrong << " of " << got.size() << " bytes differ, first at " << first);
+    REQUIRE(wrong == 0);
+  }
+}
+
+inline void compile_and_check(const ir::Graph& graph, const HwConfig& hw, const accel::AccelOptions& options, uint64_t seed) {
+  const Program program = accel::compile_accelerator(graph, whole_region(graph), hw, options);
+  check_program(program, graph, hw, seed);
+}
+
+}  // namespace dlc::accel_test
