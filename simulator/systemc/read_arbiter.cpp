@@ -4,40 +4,38 @@ namespace dlc::systemc_model {
 
 void ReadArbiter::reset() {
   reset_clock();
-  ar_cycle_ = kUnknown;
-  for (Port& port : ports_) port.loaded = kUnknown;
+  ar_ = {};
+  for (Port& port : ports_) port.shown = port.following = {};
 }
 
 void ReadArbiter::request(Channel channel, uint64_t address, int beats) {
   Port& port = ports_[static_cast<int>(channel)];
-  assert(port.loaded == kUnknown);
-  port.loaded = now();
-  port.address = address;
-  port.beats = beats;
+  assert(port.following.loaded == kUnknown);
+  (port.shown.loaded == kUnknown ? port.shown : port.following) = {now(), address, beats};
   wake(now() + 1);
 }
 
 void ReadArbiter::evaluate() {
-  if (ar_cycle_ <= now()) {
-    ar_cycle_ = kUnknown;
-    bus_.issue(ar_channel_, ar_address_, ar_beats_);
+  if (ar_.loaded < now()) {
+    bus_.issue(ar_channel_, ar_.address, ar_.beats);
+    ar_ = {};
   }
   // A request loaded in this very cycle is not visible yet. The AR register is free here: always accepted.
-  for (int i = 0; i < kPorts && ar_cycle_ == kUnknown; ++i) {
-    if (ports_[i].loaded < now()) take(static_cast<Channel>(i));
+  for (int i = 0; i < kPorts && ar_.loaded == kUnknown; ++i) {
+    if (ports_[i].shown.loaded < now()) take(static_cast<Channel>(i));
   }
-  bool pending = ar_cycle_ != kUnknown;
-  for (const Port& port : ports_) pending |= port.loaded != kUnknown;
+  bool pending = ar_.loaded != kUnknown;
+  for (const Port& port : ports_) pending |= port.shown.loaded != kUnknown;
   if (pending) wake(now() + 1);
 }
 
 void ReadArbiter::take(Channel channel) {
   Port& port = ports_[static_cast<int>(channel)];
-  ar_cycle_ = now() + 1;
   ar_channel_ = channel;
-  ar_address_ = port.address;
-  ar_beats_ = port.beats;
-  port.loaded = kUnknown;
+  ar_ = port.shown;
+  ar_.loaded = now();
+  port.shown = port.following;
+  port.following = {};
   port.owner->request_taken();
 }
 

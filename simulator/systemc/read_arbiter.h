@@ -22,17 +22,23 @@ class ReadArbiter final : public ClockedModule {
   void connect(Channel channel, Requester& requester) { ports_[static_cast<int>(channel)].owner = &requester; }
   void reset();
 
-  // Loads the channel's request register in this cycle; it must be empty or being taken.
+  // Loads the channel's request register in this cycle; it must be empty or being taken in this cycle. FETCH has
+  // the first priority, so what it loads is always taken in the next cycle.
   void request(Channel channel, uint64_t address, int beats);
 
  private:
   static constexpr int kPorts = 2;  // fetch, load: index = priority
 
-  struct Port {
-    Requester* owner = nullptr;
-    int64_t loaded = kUnknown;  // cycle; kUnknown: the register is empty
+  struct Request {
+    int64_t loaded = kUnknown;  // cycle; kUnknown: none
     uint64_t address = 0;
     int beats = 0;
+  };
+  struct Port {
+    Requester* owner = nullptr;
+    Request shown;  // in the request register, seen by the arbiter after the cycle in which it was loaded
+    // Loaded in the very cycle in which `shown` is taken, but by a module that ran before the arbiter.
+    Request following;
   };
 
   void evaluate() override;
@@ -40,11 +46,9 @@ class ReadArbiter final : public ClockedModule {
 
   BusPort& bus_;
   std::array<Port, kPorts> ports_;
-  // The AR register.
-  int64_t ar_cycle_ = kUnknown;  // cycle in which ARVALID is seen (and ARREADY is 1); kUnknown: empty
+  // The AR register. `loaded` + 1 is the cycle in which ARVALID is seen; ARREADY is 1 then.
   Channel ar_channel_ = Channel::fetch;
-  uint64_t ar_address_ = 0;
-  int ar_beats_ = 0;
+  Request ar_;
 };
 
 }  // namespace dlc::systemc_model
