@@ -1,0 +1,103 @@
+#include "compiler/passes/pass_manager.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "compiler/passes/passes.h"
+#include "compiler/quantize/quantize_qdq.h"
+#include "isa/error.h"
+
+namespace dlc::passes {
+namespace {
+
+// Levenshtein distance, for "did you mean".
+size_t distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substitute = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, substitute}));
+    }
+  }
+  return row[b.size()];
+}
+
+const Pass& find_pass(const std::string& name) {
+  const Pass* nearest = nullptr;
+  for (const Pass& pass : all_passes()) {
+    if (name == pass.name) return pass;
+    if (!nearest || distance(name, pass.name) < distance(name, nearest->name)) nearest = &pass;
+  }
+  throw UserError(ErrorKind::bad_input, "",
+                  "no pass '" + name + "'; did you mean '" + nearest->name + "'? (`dlc passes` lists all)");
+}
+
+void dump(const ir::Graph& graph, const std::string& directory, size_t index, const std::string& name) {
+  std::error_code ec;
+  std::filesystem::create_directories(directory, ec);
+  const std::string path = fmt::format("{}/{:02}-{}.ir", directory, index, name);
+  std::ofstream out(path);
+  out << ir::print(graph, {.full_constants = false});
+  out.close();
+  if (!out) throw UserError(ErrorKind::bad_input, path, "cannot write this file (--dump-ir)");
+}
+
+}  // namespace
+
+const std::vector<Pass>& all_passes() {
+  static const std::vector<Pass> passes{
+      {"fold-constants", "nodes on constants become constants", fold_constants},
+      {"remove-identity", "Identity, Dropout, reshapes and casts that change nothing go away", remove_identity},
+      {"fold-batch-norm", "BatchNormalization becomes part of the convolution before it", fold_batch_norm},
+      {"quantize-qdq", "Q/DQ patterns become integer operators", quantize::quantize_qdq},
+      {"remove-dead-code", "nodes and constants that no output needs go away", remove_dead_code},
+      {"absorb-reshape", "fully connected layers read the feature map that was flattened for them", absorb_reshape},
+      {"fuse-residual", "additions become the residual of the convolution before them", fuse_residual},
+  };
+  return passes;
+}
+
+std::vector<std::string> default_pipeline() {
+  return {"fold-constants", "remove-identity", "fold-batch-norm",  "quantize-qdq",    "remove-dead-code",
+          "absorb-reshape", "remove-dead-code", "remove-identity", "fuse-residual", "remove-dead-code"};
+}
+
+PipelineResult run_pipeline(ir::Graph& graph, const PipelineOptions& options) {
+  for (const std::string& name : options.skip) find_pass(name);
+  std::vector<const Pass*> passes;
+  for (const std::string& name : options.passes) passes.push_back(&find_pass(name));
+
+  PipelineResult result;
+  PassContext context;
+  size_t index = 0;
+  if (!options.dump_directory.empty()) dump(graph, options.dump_directory, index, "imported");
+  for (const Pass* pass : passes) {
+    if (options.bisect_limit >= 0 && index >= static_cast<size_t>(options.bisect_limit)) break;
+    if (std::find(options.skip.begin(), options.skip.end(), pass->name) != options.skip.end()) continue;
+    ++index;
+    PassTime time{pass->name, 0, graph.node_count(), 0};
+    const auto start = std::chrono::steady_clock::now();
+    pass->run(graph, context);
+    time.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    time.nodes_after = graph.node_count();
+    result.times.push_back(time);
+    if (!options.dump_directory.empty()) dump(graph, options.dump_directory, index, pass->name);
+    if (!options.verify) continue;
+    try {
+      ir::verify(graph);
+    } catch (const std::logic_error& e) {
+      throw std::logic_error(fmt::format("after pass {}: {}", pass->name, e.what()));
+    }
+  }
+  result.notes = std::move(context.notes);
+  return result;
+}
+
+}  // namespace dlc::passes

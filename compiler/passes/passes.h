@@ -1,0 +1,43 @@
+// The passes of this folder: one documented function each, defined in the file of its name. (quantize-qdq
+// lives in compiler/quantize.) Each leaves a graph that verify() accepts.
+#pragma once
+#include "compiler/passes/pass_manager.h"
+
+namespace dlc::passes {
+
+// fold-constants: a node whose inputs are all constants becomes a constant.
+//   before  Mul(c1, c2) -> v        after  v = constant
+// DequantizeLinear stays: quantize-qdq wants the stored weights. Results beyond 64 MiB stay too.
+void fold_constants(ir::Graph& graph, PassContext& context);
+
+// remove-identity: operators that hand on their input unchanged go away.
+//   before  x -> Identity | Dropout | Reshape to the same shape | Transpose by the identity | Cast to the
+//           same type -> y         after  x in place of y
+void remove_identity(ir::Graph& graph, PassContext& context);
+
+// fold-batch-norm: an inference BatchNormalization behind a Conv with constant weights is part of the
+// weights and the bias.
+//   before  Conv(w, b) -> BN(scale, B, mean, var)     after  Conv(w * s, (b - mean) * s + B), s = scale/sqrt(var+eps)
+// Not where the convolution's own result is used elsewhere, or its weights are quantised (Q/DQ).
+void fold_batch_norm(ir::Graph& graph, PassContext& context);
+
+// absorb-reshape: a fully connected qconv behind views and transpositions of a feature map reads the map.
+//   before  (N,C,H,W) -> [Transpose] -> reshape (N, C*H*W) -> qconv 1x1
+//   after   (N,C,H,W) -> qconv HxW, weights permuted
+void absorb_reshape(ir::Graph& graph, PassContext& context);
+
+// fuse-residual: a qadd whose operand is a qconv that nobody else reads becomes its residual.
+//   before  qconv(x, w) -> t, qadd(t, r) -> y         after  qconv(x, w, r) -> y
+// Exact: the convolution's own quantisation stays as the first rescale.
+void fuse_residual(ir::Graph& graph, PassContext& context);
+
+// remove-dead-code: nodes and constants from which no graph output can be reached.
+void remove_dead_code(ir::Graph& graph, PassContext& context);
+
+// --- helpers
+// Everything that read the node's first output reads `replacement` instead, and the node is erased. Names
+// that the user sees are kept: false (and nothing done) when the output is a graph output and the
+// replacement is itself a graph input, output or constant.
+bool bypass(ir::Graph& graph, ir::NodeId node, ir::ValueId replacement);
+
+}  // namespace dlc::passes

@@ -1,0 +1,272 @@
+// Add, Sub, changes of scale, average pools and data movement on quantised tensors.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "compiler/quantize/fixed_point.h"
+#include "compiler/quantize/lowering.h"
+
+namespace dlc::quantize {
+namespace {
+
+using ir::ElementType;
+using ir::Graph;
+using ir::LinearCombine;
+using ir::Node;
+using ir::NodeId;
+using ir::QPool;
+using ir::Value;
+using ir::ValueId;
+
+bool machine_rank(const ir::Shape& shape) { return shape.size() == 2 || shape.size() == 4; }
+
+LinearCombine combine_for(const Dequantised& a, const Dequantised& b, const Requantised& out) {
+  LinearCombine l;
+  l.a_zero = a.zero;
+  l.b_zero = b.zero;
+  set_linear_factors(l, a.scale / out.scale, b.scale / out.scale);
+  l.zero = out.zero;
+  l.low = out.low;
+  l.high = out.high;
+  return l;
+}
+
+// A stored constant repeated to `shape` (NumPy broadcasting).
+ValueId expand_constant(Graph& graph, ValueId id, const ir::Shape& shape) {
+  const Value v = graph.value(id);
+  ir::Tensor t(v.type, shape);
+  for (size_t i = 0; i < t.bytes.size(); ++i) {
+    size_t rest = i, from = 0, stride = 1;
+    for (size_t d = 0; d < shape.size(); ++d) {  // from the last dimension
+      const auto size = static_cast<size_t>(shape[shape.size() - 1 - d]);
+      const size_t index = rest % size;
+      rest /= size;
+      if (d >= v.shape.size()) continue;
+      const auto own = static_cast<size_t>(v.shape[v.shape.size() - 1 - d]);
+      if (own != 1) from += index * stride;
+      stride *= own;
+    }
+    t.bytes[i] = (*v.data)[from];
+  }
+  const ValueId expanded = graph.add_constant(v.name + ".expanded", t);
+  graph.value(expanded).quantization = v.quantization;
+  return expanded;
+}
+
+QPool window_of(const Node& node, const ir::Shape& x) {
+  using Ints = std::vector<int64_t>;
+  const Ints k = node.attribute<Ints>("kernel_shape", {x[2], x[3]});
+  const Ints s = node.attribute<Ints>("strides", {1, 1});
+  const Ints d = node.attribute<Ints>("dilations", {1, 1});
+  const Ints p = node.attribute<Ints>("pads", {0, 0, 0, 0});
+  QPool q;
+  q.kernel = {k[0], k[1]};
+  q.stride = {s[0], s[1]};
+  q.dilation = {d[0], d[1]};
+  q.pad = {p[0], p[1], p[2], p[3]};
+  return q;
+}
+
+// A ceil-mode window reaches beyond the padding: as padding, trailing pads grow (or shrink, unread) until
+// the window formula gives the output size. Returns whether they grew.
+bool fit_trailing_pads(QPool& q, const ir::Shape& x, const ir::Shape& y) {
+  bool grew = false;
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t needed = (y[2 + i] - 1) * q.stride[i] + (q.kernel[i] - 1) * q.dilation[i] + 1 - x[2 + i] - q.pad[i];
+    if (needed > q.pad[i + 2]) {
+      q.pad[i + 2] = needed;
+      grew = true;
+    }
+  }
+  return grew;
+}
+
+// Valid elements that windows along one dimension have.
+std::set<int64_t> valid_counts(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad) {
+  std::set<int64_t> counts;
+  for (int64_t o = 0; o < out; ++o) {
+    int64_t n = 0;
+    for (int64_t k = 0; k < kernel; ++k) {
+      const int64_t at = o * stride + k * dilation - pad;
+      n += at >= 0 && at < in;
+    }
+    counts.insert(n);
+  }
+  return counts;
+}
+
+}  // namespace
+
+void LoweringContext::emit(const std::string& op, ir::Payload payload, std::vector<ValueId> inputs,
+                           const Requantised& out, const std::vector<NodeId>& shared,
+                           const std::vector<NodeId>& chain) const {
+  std::vector<NodeId> all = shared;
+  all.insert(all.end(), chain.begin(), chain.end());
+  Node node;
+  node.name = graph.node(chain.front()).name;
+  node.op = op;
+  node.domain = ir::kDlcDomain;
+  node.payload = std::move(payload);
+  node.file = graph.node(chain.front()).file;
+  node.onnx_nodes = onnx_names(graph, all);
+  node.inputs = std::move(inputs);
+  node.outputs = {out.stored};
+  std::vector<ValueId> between;
+  for (NodeId n : chain) {
+    if (graph.node(n).outputs[0] != out.stored) between.push_back(graph.node(n).outputs[0]);
+    graph.erase(n);
+  }
+  for (ValueId v : between) graph.erase_value(v);
+  graph.value(out.stored).quantization = ir::Quantization{{static_cast<float>(out.scale)}, {out.zero}, 0};
+  graph.add_node(std::move(node));
+}
+
+bool lower_add(const LoweringContext& c, NodeId id) {
+  const Node& node = c.graph.node(id);
+  const auto a = dequantised(c.graph, node.inputs[0]), b = dequantised(c.graph, node.inputs[1]);
+  if (!a && !b) return false;
+  const auto out = requantised(c.graph, node.outputs[0]);
+  const ir::Shape shape = c.graph.value(node.outputs[0]).shape;
+  if (!a || !b || !out || !machine_rank(shape)) {
+    c.note(id, !a || !b           ? "one operand is not quantised"
+               : !out             ? "its result is not quantised to 8 bits (or also used in float)"
+                                  : "only tensors of rank 2 and 4 are lowered");
+    return false;
+  }
+  std::vector<ValueId> operands{a->stored, b->stored};
+  for (ValueId v : operands) {
+    if (c.graph.value(v).shape != shape && !c.graph.value(v).is_constant()) {
+      c.note(id, "an operand that is not constant would be broadcast");
+      return false;
+    }
+  }
+  for (ValueId& v : operands) {
+    if (c.graph.value(v).shape != shape) v = expand_constant(c.graph, v, shape);
+  }
+  ir::QAdd add{combine_for(*a, *b, *out)};
+  add.combine.b_negate = node.op == "Sub";
+  std::vector<NodeId> chain{id};
+  chain.insert(chain.end(), out->nodes.begin(), out->nodes.end());
+  c.emit("qadd", add, operands, *out, {a->node, b->node}, chain);
+  return true;
+}
+
+bool lower_average_pool(const LoweringContext& c, NodeId id) {
+  const Node& node = c.graph.node(id);
+  const auto x = dequantised(c.graph, node.inputs[0]);
+  if (!x) return false;
+  const auto out = requantised(c.graph, node.outputs[0]);
+  if (!out) {
+    c.note(id, "its result is not quantised to 8 bits (or also used in float)");
+    return false;
+  }
+  const ir::Shape& in = c.graph.value(node.inputs[0]).shape;
+  const ir::Shape& y = c.graph.value(node.outputs[0]).shape;
+  QPool q = window_of(node, in);
+  q.kind = QPool::Kind::average;
+  q.count_include_pad = node.attribute<int64_t>("count_include_pad", 0) != 0;
+  if (fit_trailing_pads(q, in, y) && q.count_include_pad) {
+    c.note(id, "ceil_mode with count_include_pad");
+    return false;
+  }
+  const int64_t area = q.kernel[0] * q.kernel[1];
+  if (area > (1 << 23)) {  // 2^23 elements of 8 bits keep the sum inside 32 bits
+    c.note(id, "its sums may exceed 32 bits");
+    return false;
+  }
+  q.factor.resize(static_cast<size_t>(area) + 1);
+  for (int64_t h : valid_counts(in[2], y[2], q.kernel[0], q.stride[0], q.dilation[0], q.pad[0])) {
+    for (int64_t w : valid_counts(in[3], y[3], q.kernel[1], q.stride[1], q.dilation[1], q.pad[1])) {
+      if (h * w == 0) continue;
+      const double divisor = static_cast<double>(q.count_include_pad ? area : h * w);
+      q.factor[static_cast<size_t>(h * w)] = to_fixed_point(x->scale / out->scale / divisor);
+    }
+  }
+  q.x_zero = x->zero;
+  q.zero = out->zero;
+  q.low = out->low;
+  q.high = out->high;
+  std::vector<NodeId> chain{id};
+  chain.insert(chain.end(), out->nodes.begin(), out->nodes.end());
+  c.emit("qpool", q, {x->stored}, *out, {x->node}, chain);
+  return true;
+}
+
+bool lower_movement(const LoweringContext& c, NodeId id) {
+  Graph& graph = c.graph;
+  const Node old = graph.node(id);
+  std::vector<ValueId> stored;
+  std::optional<Dequantised> first;
+  for (ValueId v : old.inputs) {
+    const auto d = v.valid() ? dequantised(graph, v) : std::nullopt;
+    if (!d) return false;
+    if (!first) first = d;
+    if (d->scale != first->scale || d->zero != first->zero || d->type != first->type) return false;
+    stored.push_back(d->stored);
+  }
+  const ValueId result = old.outputs[0];
+  Node node;
+  node.name = old.name;
+  node.file = old.file;
+  node.onnx_nodes = old.onnx_nodes;
+  node.inputs = stored;
+  const bool max_pool = old.op == "MaxPool" || old.op == "GlobalMaxPool";
+  if (max_pool) {
+    const ir::Shape& in = graph.value(old.inputs[0]).shape;
+    QPool q = window_of(old, in);
+    fit_trailing_pads(q, in, graph.value(result).shape);
+    q.low = first->type == ElementType::int8 ? -128 : 0;
+    q.high = q.low + 255;
+    node.payload = q;
+  }
+  const bool onnx = old.op == "Transpose" || old.op == "Concat";  // defined for every element type
+  node.op = onnx ? old.op : max_pool ? "qpool" : "reshape";
+  node.domain = onnx ? "" : ir::kDlcDomain;
+  node.opset = onnx ? old.opset : 0;
+  if (onnx) node.attributes = old.attributes;
+
+  Value moved;
+  moved.name = graph.value(result).name + ".stored";  // until a QuantizeLinear names it
+  moved.type = first->type;
+  moved.shape = graph.value(result).shape;
+  moved.quantization = ir::Quantization{{static_cast<float>(first->scale)}, {first->zero}, 0};
+  node.outputs = {graph.add_value(std::move(moved))};
+  c.unnamed.insert(node.outputs[0]);
+  Node dequantise = graph.node(first->node);
+  dequantise.name += ".behind." + old.name;
+  dequantise.inputs[0] = node.outputs[0];
+  dequantise.outputs = {result};
+  graph.erase(id);
+  graph.add_node(std::move(node));
+  graph.add_node(std::move(dequantise));
+  return true;
+}
+
+bool lower_requantise(const LoweringContext& c, NodeId id) {
+  Graph& graph = c.graph;
+  const auto x = dequantised(graph, graph.node(id).inputs[0]);
+  const auto out = x ? requantised_from(graph, id) : std::nullopt;
+  if (!out) return false;
+  const ValueId y = out->stored;
+  const bool same = static_cast<float>(out->scale) == static_cast<float>(x->scale) && out->zero == x->zero &&
+                    out->type == x->type && out->high - out->low == 255;
+  if (!same) {
+    if (!machine_rank(graph.value(y).shape)) return false;
+    ir::QAdd add{combine_for(*x, *x, *out)};
+    set_linear_factors(add.combine, x->scale / out->scale, 0);
+    c.emit("qadd", add, {x->stored, x->stored}, *out, {x->node}, out->nodes);
+    return true;
+  }
+  if (c.unnamed.erase(x->stored)) {
+    graph.swap_names(x->stored, y);  // it becomes the tensor that the model names
+  } else if (graph.is_output(y)) {
+    std::vector<NodeId> nodes = out->nodes;  // a name of its own, and the graph's user wants the other one
+    c.emit("reshape", {}, {x->stored}, *out, {}, nodes);
+    return true;
+  }
+  for (NodeId n : out->nodes) graph.erase(n);
+  graph.replace_all_uses(y, x->stored);
+  return true;
+}
+
+}  // namespace dlc::quantize
