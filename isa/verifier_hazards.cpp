@@ -99,7 +99,7 @@ std::vector<Hazard> HazardTracker::hazards(const InstructionAccess& access, cons
     if (a.writes) write_hazards(a, access.engine, clock, out);
   }
   dram_hazards(access, clock, out);
-  for (const PortUse& use : port_use(access)) bank_hazards(use, clock, out);
+  for (const PortUse& use : port_use(access)) bank_hazards(use, access.engine, clock, out);
   return out;
 }
 
@@ -192,12 +192,15 @@ bool HazardTracker::conflict(Memory memory, int port, int other) const {
 }
 
 bool HazardTracker::concurrent(EngineIndex x, EngineIndex y) const {
+  if (x.engine == y.engine)
+    return x.index == y.index;  // an engine's steps, and with them its reads, are in order
   const size_t ex = static_cast<size_t>(x.engine), ey = static_cast<size_t>(y.engine);
   if (order_[ex][x.index] > order_[ey][y.index]) return concurrent(y, x);
   return x.index >= clocks_[ey][y.index][ex];
 }
 
-void HazardTracker::bank_hazards(const PortUse& use, const Clock& clock, std::vector<Hazard>& out) const {
+void HazardTracker::bank_hazards(const PortUse& use, isa::Engine engine, const Clock& clock,
+                                 std::vector<Hazard>& out) const {
   for (size_t b = 0; b < use.ports.size(); ++b) {
     if (use.ports[b] == 0) continue;
     const Bank& bank = banks(use.memory)[b];
@@ -210,6 +213,7 @@ void HazardTracker::bank_hazards(const PortUse& use, const Clock& clock, std::ve
         }
         const std::vector<uint32_t>& users = bank.users[static_cast<size_t>(other)];
         const int e = engine_of_port(other);
+        if (e == index_of(engine)) continue;
         if (!users.empty() && users.back() >= clock[static_cast<size_t>(e)]) {
           out.push_back({Hazard::Kind::bank_ports,
                          use.memory,
@@ -218,12 +222,13 @@ void HazardTracker::bank_hazards(const PortUse& use, const Clock& clock, std::ve
         }
       }
     }
-    if (use.memory == Memory::act && hw_.activation.read_ports >= 2) triple_hazards(use, b, clock, out);
+    if (use.memory == Memory::act && hw_.activation.read_ports >= 2)
+      triple_hazards(use, b, engine, clock, out);
   }
 }
 
 // Two read ports: looks for three different ports that are in use at a time, one of them by the instruction.
-void HazardTracker::triple_hazards(const PortUse& use, size_t bank, const Clock& clock,
+void HazardTracker::triple_hazards(const PortUse& use, size_t bank, isa::Engine engine, const Clock& clock,
                                    std::vector<Hazard>& out) const {
   constexpr int kReaders = 4;  // Port::matrix .. Port::store
   const int own = use.ports[bank] & ((1 << kReaders) - 1);
@@ -240,6 +245,7 @@ void HazardTracker::triple_hazards(const PortUse& use, size_t bank, const Clock&
   for (int p = 0; p < kReaders; ++p) {
     if (own >> p & 1) continue;
     const isa::Engine ep = engine_of(static_cast<Port>(p));
+    if (ep == engine) continue;
     const std::span<const uint32_t> first = candidates(p);
     if (first.empty()) continue;
     if (two_own) {
@@ -249,6 +255,7 @@ void HazardTracker::triple_hazards(const PortUse& use, size_t bank, const Clock&
     for (int q = p + 1; q < kReaders; ++q) {
       if (own >> q & 1) continue;
       const isa::Engine eq = engine_of(static_cast<Port>(q));
+      if (eq == engine) continue;
       const std::span<const uint32_t> second = candidates(q);
       // For a y, if any x is concurrent, then so is the last x before or the first x after it in the program.
       for (const uint32_t y : second) {

@@ -70,7 +70,9 @@ class HazardTracker {
     return static_cast<uint32_t>(clocks_[static_cast<int>(engine)].size());
   }
 
-  bool is_written(Memory memory, int64_t unit) const { return cells(memory)[static_cast<size_t>(unit)].writer != 0; }
+  bool is_written(Memory memory, int64_t unit) const {
+    return cells(memory)[static_cast<size_t>(unit)].writer != 0;
+  }
 
   // What goes wrong if an instruction with these accesses and this clock comes next.
   std::vector<Hazard> hazards(const InstructionAccess& access, const Clock& clock) const;
@@ -94,8 +96,10 @@ class HazardTracker {
   void write_hazards(const ScratchpadAccess& a, isa::Engine engine, const Clock& clock,
                      std::vector<Hazard>& out) const;
   void dram_hazards(const InstructionAccess& access, const Clock& clock, std::vector<Hazard>& out) const;
-  void bank_hazards(const PortUse& use, const Clock& clock, std::vector<Hazard>& out) const;
-  void triple_hazards(const PortUse& use, size_t bank, const Clock& clock, std::vector<Hazard>& out) const;
+  void bank_hazards(const PortUse& use, isa::Engine engine, const Clock& clock,
+                    std::vector<Hazard>& out) const;
+  void triple_hazards(const PortUse& use, size_t bank, isa::Engine engine, const Clock& clock,
+                      std::vector<Hazard>& out) const;
   std::array<PortUse, 2> port_use(const InstructionAccess& access) const;
   bool conflict(Memory memory, int port, int other) const;
   bool concurrent(EngineIndex x, EngineIndex y) const;

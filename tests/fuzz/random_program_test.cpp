@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "isa/program_file.h"
+#include "tests/fuzz/any_order_device.h"
 #include "tests/fuzz/compare.h"
 
 namespace dlc {
@@ -76,6 +77,20 @@ TEST_CASE("shrink keeps the failure and little else") {
   CHECK(verify_program(small, hw).empty());
   // Loads of activations, weights and accumulators (or a MATRIX that writes these), and the MATRIX itself.
   CHECK(small.instructions.size() <= 5);
+}
+
+TEST_CASE("random programs give the same bytes in every order that their waits allow") {
+  for (const HwConfig& hw : configurations()) {
+    const auto functional = make_functional_device(hw);
+    for (uint64_t seed = 0; seed < kPrograms; ++seed) {
+      const Program program = random_program(hw, seed, random_options(seed));
+      for (uint64_t order = 0; order < 3; ++order) {
+        const auto any_order = make_any_order_device(hw, seed * 100 + order);
+        INFO(hw.name << ", seed " << seed << ", order " << order);
+        REQUIRE(compare_devices(program, hw, *functional, *any_order, false) == "");
+      }
+    }
+  }
 }
 
 TEST_CASE("functional and SystemC models agree on random programs") {

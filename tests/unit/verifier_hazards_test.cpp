@@ -183,6 +183,15 @@ TEST_CASE("verifier: bank ports") {
     isa::wait_of(b.program.instructions.back()) = {3, 0, 0, 2};
     CHECK(first(b, machine(2)) == "");
   }
+  SECTION("consecutive VECTORs may read one bank through either port: their steps are in order") {
+    Builder b = pipeline();
+    b.load(Memory::act, 128, 8);
+    isa::Vector& v = b.vector(kFromAct, 0, kToAcc, 0, 4);
+    v.combine = isa::Combine::linear, v.b_address = 128, v.b_stride = {0, 0, 0, 0, 1}, v.wait = {3, 1, 0, 0};
+    isa::Vector& w = b.vector(kFromAct, 128, kToAcc, 8, 4);
+    w.combine = isa::Combine::linear, w.b_address = 0, w.b_stride = {0, 0, 0, 0, 1};
+    CHECK(first(b) == "");
+  }
   SECTION("both operands of VECTOR from one bank") {
     Builder b = pipeline();
     isa::Vector& v = b.vector(kFromAct, 0, kToAct, 128, 4);
