@@ -1,0 +1,89 @@
+// PAR: a 16-byte entry a lane and word, either rescale parameters (bias, multiplier, shift) or 16 taps. One writer
+// (LOAD), two readers (parameters, taps); its banks bring no ports, so they are not modelled.
+module dlc_par_mem (
+  input  logic                            clk_i,
+  input  logic                            param_re_i,
+  input  logic [dlc_pkg::PAR_ADDR_W-1:0]  param_addr_i,
+  output logic [dlc_pkg::LANES*128-1:0]   param_data_o,  // the cycle after
+  input  logic                            tap_re_i,
+  input  logic [dlc_pkg::PAR_ADDR_W-1:0]  tap_addr_i,
+  input  logic [3:0]                      tap_index_i,   // byte of the entry
+  output logic [dlc_pkg::LANES*8-1:0]     tap_data_o,    // the cycle after
+  input  logic                            ld_valid_i,
+  input  logic [dlc_pkg::SP_W-1:0]        ld_sp_i,
+  input  logic [dlc_pkg::BUS_LOG-1:0]     ld_lo_i,
+  input  logic [dlc_pkg::BUS_LOG:0]       ld_n_i,
+  input  logic [dlc_pkg::BUS_W-1:0]       ld_data_i
+);
+  localparam int unsigned AddrW  = dlc_pkg::ADDR_W;
+  localparam int unsigned Lanes  = dlc_pkg::LANES;
+  localparam int unsigned Sub    = dlc_pkg::PAR_SUB;
+  localparam int unsigned SubLog = Sub > 1 ? $clog2(Sub) : 0;
+  localparam int unsigned SubW   = Sub > 1 ? SubLog : 1;
+  localparam int unsigned Depth  = dlc_pkg::PAR_WORDS / Sub;
+  localparam int unsigned RowW   = Depth > 1 ? $clog2(Depth) : 1;
+  localparam int unsigned Chunk  = dlc_pkg::BUS_BYTES < dlc_pkg::PAR_WORD ? dlc_pkg::BUS_BYTES : dlc_pkg::PAR_WORD;
+  localparam int unsigned Groups = dlc_pkg::PAR_WORD / Chunk;
+  localparam int unsigned GroupW = Groups > 1 ? $clog2(Groups) : 1;
+  localparam int unsigned Granule = Chunk < 16 ? Chunk : 16;  // bytes under one write enable
+
+  logic [Sub-1:0]            ld_we;
+  logic [Sub*AddrW-1:0]      ld_word;
+  logic [GroupW-1:0]         ld_group;
+  logic [dlc_pkg::BUS_W-1:0] ld_data;
+  dlc_dma_write_align #(.WordBytes(dlc_pkg::PAR_WORD)) u_load (
+    .valid_i(ld_valid_i), .sp_i(ld_sp_i), .lo_i(ld_lo_i), .n_i(ld_n_i), .data_i(ld_data_i),
+    .we_o(ld_we), .addr_o(ld_word), .group_o(ld_group), .data_o(ld_data));
+
+  logic [SubW-1:0] param_sub, tap_sub, param_sub_q, tap_sub_q;
+  logic [3:0]      tap_index_q;
+  if (Sub > 1) begin : gen_sub_number
+    assign param_sub = param_addr_i[SubLog-1:0];
+    assign tap_sub   = tap_addr_i[SubLog-1:0];
+  end else begin : gen_no_sub
+    assign param_sub = '0;
+    assign tap_sub   = '0;
+  end
+  always_ff @(posedge clk_i) begin
+    if (param_re_i) param_sub_q <= param_sub;
+    if (tap_re_i) begin
+      tap_sub_q   <= tap_sub;
+      tap_index_q <= tap_index_i;
+    end
+  end
+
+  for (genvar l = 0; l < Lanes; l++) begin : gen_lane
+    logic [127:0] param[Sub];
+    logic [127:0] taps[Sub];
+    for (genvar s = 0; s < Sub; s++) begin : gen_sram
+      logic [16/Granule-1:0] we;
+      logic [127:0]          wdata;
+      logic [255:0]          rdata;
+      for (genvar g = 0; g < 16 / Granule; g++) begin : gen_granule
+        localparam int unsigned Position = l * 16 + g * Granule;
+        assign we[g] = ld_we[s] && (ld_group == GroupW'(Position / Chunk));
+        assign wdata[g*Granule*8 +: Granule*8] = ld_data[(s*Chunk + Position % Chunk)*8 +: Granule*8];
+      end
+      dlc_scratchpad_bank #(.Width(128), .Granule(8*Granule), .Words(Depth), .ReadPorts(2)) u_sram (
+        .clk_i, .we_i(we), .waddr_i(RowW'(ld_word[s*AddrW +: AddrW] >> SubLog)), .wdata_i(wdata),
+        .re_i({tap_re_i && (tap_sub == SubW'(s)), param_re_i && (param_sub == SubW'(s))}),
+        .raddr_i({RowW'(tap_addr_i >> SubLog), RowW'(param_addr_i >> SubLog)}), .rdata_o(rdata));
+      assign param[s] = rdata[127:0];
+      assign taps[s]  = rdata[255:128];
+    end
+    logic [127:0] tap_entry;
+    logic [31:0]  tap_quarter;
+    assign tap_entry = taps[tap_sub_q];
+    always_comb begin
+      unique case (tap_index_q[3:2])
+        2'd0:    tap_quarter = tap_entry[31:0];
+        2'd1:    tap_quarter = tap_entry[63:32];
+        2'd2:    tap_quarter = tap_entry[95:64];
+        default: tap_quarter = tap_entry[127:96];
+      endcase
+    end
+    assign param_data_o[l*128 +: 128] = param[param_sub_q];
+    assign tap_data_o[l*8 +: 8] = 8'(tap_quarter >> {tap_index_q[1:0], 3'b000});
+  end
+
+endmodule

@@ -1,0 +1,52 @@
+// WGT: one writer (LOAD), one reader (MATRIX's preload). Its banks bring no ports, so they are not modelled.
+module dlc_wgt_mem (
+  input  logic                        clk_i,
+  input  logic                        re_i,
+  input  logic [dlc_pkg::ADDR_W-1:0]  addr_i,
+  output logic [dlc_pkg::WGT_WORD*8-1:0] data_o,  // the cycle after
+  input  logic                        ld_valid_i,
+  input  logic [dlc_pkg::SP_W-1:0]    ld_sp_i,
+  input  logic [dlc_pkg::BUS_LOG-1:0] ld_lo_i,
+  input  logic [dlc_pkg::BUS_LOG:0]   ld_n_i,
+  input  logic [dlc_pkg::BUS_W-1:0]   ld_data_i
+);
+  localparam int unsigned AddrW  = dlc_pkg::ADDR_W;
+  localparam int unsigned WordW  = dlc_pkg::WGT_WORD * 8;
+  localparam int unsigned Sub    = dlc_pkg::WGT_SUB;
+  localparam int unsigned SubLog = Sub > 1 ? $clog2(Sub) : 0;
+  localparam int unsigned SubW   = Sub > 1 ? SubLog : 1;
+  localparam int unsigned Depth  = dlc_pkg::WGT_WORDS / Sub;
+  localparam int unsigned RowW   = Depth > 1 ? $clog2(Depth) : 1;
+  localparam int unsigned ChunkW = dlc_pkg::BUS_W < WordW ? dlc_pkg::BUS_W : WordW;
+  localparam int unsigned Chunks = WordW / ChunkW;
+  localparam int unsigned ChunkNumW = Chunks > 1 ? $clog2(Chunks) : 1;
+
+  logic [Sub-1:0]            ld_we;
+  logic [Sub*AddrW-1:0]      ld_word;
+  logic [ChunkNumW-1:0]      ld_group;
+  logic [dlc_pkg::BUS_W-1:0] ld_data;
+  dlc_dma_write_align #(.WordBytes(dlc_pkg::WGT_WORD)) u_load (
+    .valid_i(ld_valid_i), .sp_i(ld_sp_i), .lo_i(ld_lo_i), .n_i(ld_n_i), .data_i(ld_data_i),
+    .we_o(ld_we), .addr_o(ld_word), .group_o(ld_group), .data_o(ld_data));
+
+  logic [SubW-1:0]  sub, sub_q;
+  logic [WordW-1:0] rdata[Sub];
+  if (Sub > 1) begin : gen_sub_number
+    assign sub = addr_i[SubLog-1:0];
+  end else begin : gen_no_sub
+    assign sub = '0;
+  end
+  always_ff @(posedge clk_i) if (re_i) sub_q <= sub;
+
+  for (genvar s = 0; s < Sub; s++) begin : gen_sram
+    logic [Chunks-1:0] we;
+    for (genvar g = 0; g < Chunks; g++) begin : gen_chunk
+      assign we[g] = ld_we[s] && (ld_group == ChunkNumW'(g));
+    end
+    dlc_scratchpad_bank #(.Width(WordW), .Granule(ChunkW), .Words(Depth), .ReadPorts(1)) u_sram (
+      .clk_i, .we_i(we), .waddr_i(RowW'(ld_word[s*AddrW +: AddrW] >> SubLog)),
+      .wdata_i({Chunks{ld_data[s*ChunkW +: ChunkW]}}),
+      .re_i(re_i && (sub == SubW'(s))), .raddr_i(RowW'(addr_i >> SubLog)), .rdata_o(rdata[s]));
+  end
+  assign data_o = rdata[sub_q];
+endmodule
