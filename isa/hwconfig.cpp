@@ -1,6 +1,7 @@
 // Hardware description: YAML -> HwConfig and back. What is allowed is in hwconfig_schema.cpp (one parameter)
 // and hwconfig_rules.cpp (between parameters); this file knows YAML and places.
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "isa/error.h"
 #include "isa/hash.h"
@@ -228,18 +230,42 @@ std::string parameters_text(const HwConfig& hw) {
   return out;
 }
 
+class IgnoreEvents : public YAML::EventHandler {
+  using Mark = YAML::Mark;
+  using Anchor = YAML::anchor_t;
+  using Style = YAML::EmitterStyle::value;
+  void OnDocumentStart(const Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const Mark&, Anchor) override {}
+  void OnAlias(const Mark&, Anchor) override {}
+  void OnScalar(const Mark&, const std::string&, Anchor, const std::string&) override {}
+  void OnSequenceStart(const Mark&, const std::string&, Anchor, Style) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const Mark&, const std::string&, Anchor, Style) override {}
+  void OnMapEnd() override {}
+};
+
+// Not YAML::LoadAll: it never ends on some malformed texts (",").
+bool has_several_documents(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  IgnoreEvents ignore;
+  return parser.HandleNextDocument(ignore) && parser.HandleNextDocument(ignore);
+}
+
 }  // namespace
 
 HwConfig parse_hwconfig(std::string_view yaml, const std::string& file_name) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
-    if (documents.size() != 1 || documents.front().IsNull()) {
+    const std::string text(yaml);
+    const YAML::Node root = YAML::Load(text);
+    const bool several = has_several_documents(text);
+    if (several || root.IsNull()) {
       throw UserError(ErrorKind::bad_input, file_name,
                       fmt::format("expected one YAML document with a hardware description, got {}",
-                                  documents.size() > 1 ? fmt::format("{} documents", documents.size())
-                                                       : "an empty file"));
+                                  several ? "several" : "an empty file"));
     }
-    return HwReader(file_name).read(documents.front());
+    return HwReader(file_name).read(root);
   } catch (const YAML::Exception& e) {
     throw UserError(
         ErrorKind::bad_input, fmt::format("{}:{}:{}", file_name, e.mark.line + 1, e.mark.column + 1),

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -151,6 +152,14 @@ const fb::Program& verified_root(std::vector<uint8_t>& bytes, const std::string&
   return root;
 }
 
+// The buffer verifier does not check the alignment of 8-byte elements: copied as bytes.
+std::vector<int64_t> numbers(const flatbuffers::Vector<int64_t>& vector) {
+  static_assert(FLATBUFFERS_LITTLEENDIAN);
+  std::vector<int64_t> out(vector.size());
+  if (!out.empty()) std::memcpy(out.data(), vector.Data(), out.size() * sizeof(int64_t));
+  return out;
+}
+
 void read_lists(const fb::Program& root, Program& p) {
   for (const fb::Layer* l : *root.layers()) {
     p.layers.push_back(
@@ -166,14 +175,8 @@ void read_lists(const fb::Program& root, Program& p) {
   }
   for (const fb::Tensor* t : *root.tensors()) {
     const auto layout = t->layout() == fb::Layout_blocked ? Layout::blocked : Layout::linear;
-    p.tensors.push_back({t->name()->str(),
-                         t->element()->str(),
-                         {t->shape()->begin(), t->shape()->end()},
-                         layout,
-                         t->address(),
-                         t->bytes(),
-                         t->scale(),
-                         t->zero_point()});
+    p.tensors.push_back({t->name()->str(), t->element()->str(), numbers(*t->shape()), layout, t->address(),
+                         t->bytes(), t->scale(), t->zero_point()});
   }
 }
 

@@ -183,8 +183,9 @@ TEST_CASE("Files that are no hardware description are refused as a whole") {
   CHECK(refusal("# only a comment\n").code == 2);
   CHECK_THAT(refusal("a: [\n").text, Catch::StartsWith("hw.yaml:2:1: not valid YAML"));
   CHECK(refusal("just text").text.starts_with("hw.yaml:1:1: the hardware description: expected a mapping"));
-  CHECK(refusal(edge16() + "---\n" + edge16()).text.find("2 documents") != std::string::npos);
+  CHECK(refusal(edge16() + "---\n" + edge16()).text.find("got several") != std::string::npos);
   CHECK(refusal(std::string(100000, '[')).code == 2);
+  CHECK(refusal(",").text.find("got several") != std::string::npos);  // made YAML::LoadAll loop for ever
   CHECK_THROWS_WITH(load_hwconfig(kFolder), Catch::Contains("is a directory"));
   CHECK_THROWS_WITH(load_hwconfig(kFolder + "none.yaml"), Catch::Contains("cannot be read"));
 }
