@@ -4,8 +4,8 @@
 // run has a base, and a module counts cycles from there.
 //
 // Order within a cycle: modules exchange *facts with a cycle attached* ("burst 7 has its last beat in cycle
-// 812"), published in or before that cycle and never usable before the next one, exactly like the registers of
-// the RTL. So the order in which the kernel runs the modules of one cycle cannot change any result.
+// 812"), published in or before that cycle and never usable before the next one, exactly like the registers
+// of the RTL. So the order in which the kernel runs the modules of one cycle cannot change any result.
 #pragma once
 #include <cassert>
 #include <cstdint>

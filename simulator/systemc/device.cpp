@@ -4,7 +4,6 @@
 #include <mutex>
 #include <string>
 
-#include "isa/program_file.h"
 #include "simulator/functional/machine_state.h"
 #include "simulator/systemc/core.h"
 #include "simulator/systemc/memory_target.h"
@@ -62,13 +61,14 @@ bool loops_fit(const isa::Instruction& instruction) {
 }
 
 // The little that this model relies on; verify_program() (isa/program_file.h) is the full check.
-void check_program(const Program& program, const HwConfig& hw) {
+void check_program(const Program& program, std::span<const uint8_t> dram, bool values) {
   if (program.instructions.empty()) {
     throw UserError(ErrorKind::bad_input, "program", "has no instructions: nothing to run");
   }
-  if (program.hw_hash != 0 && program.hw_hash != hwconfig_hash(hw)) {
+  if (values && dram.size() < program.dram_bytes) {
     throw UserError(ErrorKind::bad_input, "program",
-                    "was compiled for '" + program.hw_name + "', not for '" + hw.name + "': compile it again");
+                    "needs " + std::to_string(program.dram_bytes) + " bytes of DRAM, the image has " +
+                        std::to_string(dram.size()));
   }
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     if (!loops_fit(program.instructions[i])) {
@@ -86,7 +86,7 @@ class SystemcDevice final : public Device {
 
   RunResult run(const Program& program, std::vector<uint8_t>& dram, const RunOptions& options) override {
     const auto begin = std::chrono::steady_clock::now();
-    check_program(program, hw_);
+    check_program(program, dram, options.values);
     Platform& platform = Platform::instance();
     const std::scoped_lock lock(platform.mutex);
 
@@ -99,7 +99,8 @@ class SystemcDevice final : public Device {
     simulate(platform.core, options);
 
     RunResult result = platform.core.result();
-    if (options.max_cycles > 0 && result.total_cycles > options.max_cycles) throw too_long(options.max_cycles);
+    if (options.max_cycles > 0 && result.total_cycles > options.max_cycles)
+      throw too_long(options.max_cycles);
     if (options.progress) options.progress(1.0);
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return result;
@@ -131,9 +132,9 @@ class SystemcDevice final : public Device {
     if (core.failure()) std::rethrow_exception(core.failure());
     if (core.done()) return;
     if (sc_core::sc_pending_activity()) throw too_long(options.max_cycles);
-    throw UserError(ErrorKind::bad_input, "program",
-                    "deadlock: no engine can go on (waits must name earlier instructions only)" +
-                        core.describe_stuck());
+    throw UserError(
+        ErrorKind::bad_input, "program",
+        "deadlock: no engine can go on (waits must name earlier instructions only)" + core.describe_stuck());
   }
 
   HwConfig hw_;
@@ -142,6 +143,8 @@ class SystemcDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_systemc_device(const HwConfig& hw) { return std::make_unique<SystemcDevice>(hw); }
+std::unique_ptr<Device> make_systemc_device(const HwConfig& hw) {
+  return std::make_unique<SystemcDevice>(hw);
+}
 
 }  // namespace dlc

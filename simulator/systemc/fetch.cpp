@@ -16,7 +16,8 @@ void Fetch::reset() {
   reset_clock();
   const Program& program = *scoreboard_.context().program;
   int64_t bytes = 0;
-  for (const isa::Instruction& instruction : program.instructions) bytes += isa::units(instruction) * isa::kUnitBytes;
+  for (const isa::Instruction& instruction : program.instructions)
+    bytes += isa::units(instruction) * isa::kUnitBytes;
   burst_bytes_ = scoreboard_.hw().fetch_burst_bytes();
   bursts_ = (bytes + burst_bytes_ - 1) / burst_bytes_;
   instructions_ = program.instructions.size();
@@ -49,7 +50,8 @@ bool Fetch::consume_unit() {
   const int64_t last_byte = unit_ * isa::kUnitBytes + isa::kUnitBytes - 1;
   const int64_t burst = last_byte / burst_bytes_;
   if (burst >= served_) return false;  // burst_served() wakes
-  const int64_t arrival = times_[burst % kBuffers].beat(last_byte % burst_bytes_ / scoreboard_.hw().bus_bytes);
+  const int64_t arrival =
+      times_[burst % kBuffers].beat(last_byte % burst_bytes_ / scoreboard_.hw().bus_bytes);
   const int64_t available = std::max(arrival, last_consumed_) + 1;
   int64_t cycle = available;
   const auto& instructions = scoreboard_.context().program->instructions;
@@ -72,7 +74,8 @@ bool Fetch::consume_unit() {
   counters_.busy += 1;
   last_consumed_ = cycle;
   ++unit_;
-  for (; (consumed_ + 1) * burst_bytes_ <= last_byte + 1; ++consumed_) consumed_cycle_[consumed_ % kBuffers] = cycle;
+  for (; (consumed_ + 1) * burst_bytes_ <= last_byte + 1; ++consumed_)
+    consumed_cycle_[consumed_ % kBuffers] = cycle;
   if (!last) {
     --units_left_;
   } else if (++pushed_ < instructions_) {

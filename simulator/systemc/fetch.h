@@ -44,9 +44,9 @@ class Fetch final : public ClockedModule, public BurstSink, public ReadArbiter::
   std::array<int64_t, kBuffers> consumed_cycle_{};
   int64_t last_request_ = -1;
 
-  size_t pushed_ = 0;      // instructions
-  int64_t unit_ = 0;       // next unit of the program
-  int units_left_ = 0;     // of the instruction being read
+  size_t pushed_ = 0;   // instructions
+  int64_t unit_ = 0;    // next unit of the program
+  int units_left_ = 0;  // of the instruction being read
   int64_t last_consumed_ = -1;
   EngineCounters counters_;
 };

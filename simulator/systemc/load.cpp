@@ -16,7 +16,7 @@ void Load::reset() {
   reset_clock();
   bursts_ = {};
   front_free_ = next_burst_ = 0;
-  register_full_ = false;
+  register_full_ = waits_for_service_ = false;
   generated_ = served_ = 0;
   last_beat_.assign(scoreboard_.hw().max_outstanding, 0);
   is_last_.assign(scoreboard_.hw().max_outstanding, false);
@@ -34,7 +34,7 @@ bool Load::start() {
   const size_t k = lane.start.size();
   int64_t front = front_free_;
   if (k >= timing::kLoadInflight) {
-    if (lane.retire.size() <= k - timing::kLoadInflight) return false;  // burst_served() wakes
+    if (lane.retire.size() <= k - timing::kLoadInflight) return wait_for_service();
     front = std::max(front, lane.retire[k - timing::kLoadInflight] + 1);
   }
   const int64_t cycle = scoreboard_.next_start(isa::Engine::load, front);
@@ -55,7 +55,7 @@ bool Load::generate() {
   const int64_t limit = static_cast<int64_t>(last_beat_.size());
   int64_t cycle = next_burst_;
   if (generated_ >= limit) {
-    if (served_ <= generated_ - limit) return false;  // burst_served() wakes
+    if (served_ <= generated_ - limit) return wait_for_service();
     cycle = std::max(cycle, last_beat_[generated_ % limit] + 1);
   }
   if (cycle > now()) {
@@ -86,7 +86,8 @@ void Load::burst_served(const BurstTimes& times) {
     const int64_t retire = times.last_beat() + timing::kLoadRetire;
     scoreboard_.retire(isa::Engine::load, retire, retire);
   }
-  wake(now());
+  if (waits_for_service_) wake(now());
+  waits_for_service_ = false;
 }
 
 }  // namespace dlc::systemc_model

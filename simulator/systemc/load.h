@@ -21,13 +21,19 @@ class Load final : public ClockedModule, public BurstSink, public ReadArbiter::R
   void evaluate() override;
   bool start();
   bool generate();
+  // burst_served() is to wake the module.
+  bool wait_for_service() {
+    waits_for_service_ = true;
+    return false;
+  }
 
   Scoreboard& scoreboard_;
   ReadArbiter& arbiter_;
-  BurstSplitter bursts_;       // what is left of the instruction in the issue unit
-  int64_t front_free_ = 0;     // g_last of the previous instruction
-  int64_t next_burst_ = 0;     // earliest g of the next burst: after the start and the burst before
+  BurstSplitter bursts_;    // what is left of the instruction in the issue unit
+  int64_t front_free_ = 0;  // g_last of the previous instruction
+  int64_t next_burst_ = 0;  // earliest g of the next burst: after the start and the burst before
   bool register_full_ = false;
+  bool waits_for_service_ = false;
   // Bursts are numbered through the run; the newest max_outstanding are remembered, by number modulo that.
   int64_t generated_ = 0, served_ = 0;
   std::vector<int64_t> last_beat_;

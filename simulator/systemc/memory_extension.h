@@ -3,10 +3,11 @@
 // Protocol on the core's initiator socket (non-blocking transport):
 //   nb_transport_fw(BEGIN_REQ)  in the cycle of the AR handshake, or of a write's last W beat. The target
 //                               accepts at once: it returns TLM_UPDATED with phase END_REQ.
-//   nb_transport_bw(BEGIN_RESP) as soon as the target knows when the burst is served, which may be long before:
+//   nb_transport_bw(BEGIN_RESP) as soon as the target knows when the burst is served, which may be long
+//   before:
 //                               `delay` is the time of the first R beat (read) or the B response (write), and
-//                               the extension, if `timed`, has the cycle of every beat. Otherwise beats follow
-//                               one a cycle. The core returns TLM_COMPLETED.
+//                               the extension, if `timed`, has the cycle of every beat. Otherwise beats
+//                               follow one a cycle. The core returns TLM_COMPLETED.
 // Transactions are about time: their data pointer is null. Bytes move when the LOAD or STORE retires, through
 // the target's direct memory interface.
 #pragma once

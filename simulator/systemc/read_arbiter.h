@@ -1,5 +1,5 @@
-// The read address channel: FETCH's and LOAD's request registers, the fixed-priority arbiter (FETCH first) and
-// the AR register (isa/README.md §4, "Read channel").
+// The read address channel: FETCH's and LOAD's request registers, the fixed-priority arbiter (FETCH first)
+// and the AR register (isa/README.md §4, "Read channel").
 #pragma once
 #include <array>
 
@@ -19,11 +19,13 @@ class ReadArbiter final : public ClockedModule {
 
   ReadArbiter(sc_core::sc_module_name name, BusPort& bus) : ClockedModule(name), bus_(bus) {}
 
-  void connect(Channel channel, Requester& requester) { ports_[static_cast<int>(channel)].owner = &requester; }
+  void connect(Channel channel, Requester& requester) {
+    ports_[static_cast<int>(channel)].owner = &requester;
+  }
   void reset();
 
-  // Loads the channel's request register in this cycle; it must be empty or being taken in this cycle. FETCH has
-  // the first priority, so what it loads is always taken in the next cycle.
+  // Loads the channel's request register in this cycle; it must be empty or being taken in this cycle. FETCH
+  // has the first priority, so what it loads is always taken in the next cycle.
   void request(Channel channel, uint64_t address, int beats);
 
  private:

@@ -17,7 +17,7 @@ struct LaneCycles {
 
 LaneCycles count_cycles(const Lane& lane) {
   LaneCycles cycles;
-  int64_t active_end = -1;      // last active cycle so far
+  int64_t active_end = -1;  // last active cycle so far
   int64_t previous_start = -1;
   for (size_t k = 0; k < lane.start.size(); ++k) {
     // The instruction is the visible head from `head` to its start.
@@ -81,8 +81,8 @@ std::string Core::describe_stuck() const {
     for (int x = 0; x < isa::kEngineCount; ++x) {
       const size_t known = scoreboard_.lane(static_cast<isa::Engine>(x)).retire.size();
       if (known >= waits[x]) continue;
-      text += " for " + std::string(kEngineNames[x]) + " to retire " + std::to_string(waits[x]) + " (it has retired " +
-              std::to_string(known) + ")";
+      text += " for " + std::string(kEngineNames[x]) + " to retire " + std::to_string(waits[x]) +
+              " (it has retired " + std::to_string(known) + ")";
     }
   }
   if (!fetch_.done()) {

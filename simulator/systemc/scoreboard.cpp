@@ -24,6 +24,7 @@ void Scoreboard::reset(const RunContext& context) {
     }
   }
   fetch_waits_for_ = {};
+  waits_for_push_.fill(true);
   needs_ = {};
   watch_retires_ = context.state != nullptr || context.options->progress;
   retired_ = report_at_ = 0;
@@ -32,13 +33,18 @@ void Scoreboard::reset(const RunContext& context) {
 
 void Scoreboard::push(isa::Engine engine, int64_t cycle) {
   lane(engine).visible.push_back(cycle);
-  engines_[static_cast<int>(engine)]->wake(cycle);
+  bool& waits = waits_for_push_[static_cast<int>(engine)];
+  if (waits) engines_[static_cast<int>(engine)]->wake(cycle);
+  waits = false;
 }
 
 int64_t Scoreboard::next_start(isa::Engine engine, int64_t front_free) {
   const Lane& own = lane(engine);
   const size_t k = own.start.size();
-  if (k >= own.visible.size()) return kUnknown;  // push() wakes
+  if (k >= own.visible.size()) {
+    waits_for_push_[static_cast<int>(engine)] = true;
+    return kUnknown;
+  }
   int64_t cycle = std::max(own.visible[k], front_free);
   const auto& waits = isa::wait_of(context_.program->instructions[own.program_index[k]]);
   for (int e = 0; e < isa::kEngineCount; ++e) {
@@ -104,7 +110,8 @@ void Scoreboard::evaluate() {
 void Scoreboard::retire_values(Lane& lane) {
   while (lane.retired < lane.retire.size() && lane.retire[lane.retired] <= now()) {
     if (context_.state != nullptr) {
-      execute(*context_.state, context_.program->instructions[lane.program_index[lane.retired]], context_.dram);
+      execute(*context_.state, context_.program->instructions[lane.program_index[lane.retired]],
+              context_.dram);
     }
     ++lane.retired;
     ++retired_;

@@ -1,12 +1,13 @@
 // What the engines know of each other: instruction queues and retire counters, kept as cycles.
 //
-// lane(e).visible[k], .start[k], .retire[k] is the cycle in which the k-th instruction of engine e can first be
-// seen at the queue's head, starts, retires. Each vector is as long as what is known; a retire is known before
-// it happens (the engines' times are closed forms), which is harmless: others act on it from retire + 1 on.
+// lane(e).visible[k], .start[k], .retire[k] is the cycle in which the k-th instruction of engine e can first
+// be seen at the queue's head, starts, retires. Each vector is as long as what is known; a retire is known
+// before it happens (the engines' times are closed forms), which is harmless: others act on it from retire +
+// 1 on.
 //
 // The module itself runs in the retire cycles: there the instruction's values are computed, engines in fixed
-// order on a tie. Valid programs have no race between an unretired instruction and any other, so that order of
-// effects is the machine's.
+// order on a tie. Valid programs have no race between an unretired instruction and any other, so that order
+// of effects is the machine's.
 #pragma once
 #include <array>
 #include <exception>
@@ -88,6 +89,7 @@ class Scoreboard final : public ClockedModule {
   std::array<ClockedModule*, isa::kEngineCount> engines_{};
   ClockedModule* fetch_ = nullptr;
   std::array<bool, isa::kEngineCount> fetch_waits_for_{};
+  std::array<bool, isa::kEngineCount> waits_for_push_{};
   // needs_[e][x] = n: engine e waits for engine x's n-th retire to become known; 0: it does not.
   std::array<std::array<size_t, isa::kEngineCount>, isa::kEngineCount> needs_{};
   bool watch_retires_ = false;  // somebody looks: values or progress

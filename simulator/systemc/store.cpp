@@ -18,6 +18,7 @@ void Store::reset() {
   front_free_ = next_read_ = 0;
   reads_ = sends_ = responses_ = 0;
   buffer_free_ = {};
+  waits_for_service_ = false;
   channel_free_ = 0;
   to_send_.clear();
   to_issue_.clear();
@@ -40,7 +41,7 @@ bool Store::start() {
   const size_t k = lane.start.size();
   int64_t front = front_free_;
   if (k >= timing::kStoreInflight) {
-    if (lane.retire.size() <= k - timing::kStoreInflight) return false;  // burst_served() wakes
+    if (lane.retire.size() <= k - timing::kStoreInflight) return wait_for_service();
     front = std::max(front, lane.retire[k - timing::kStoreInflight] + 1);
   }
   const int64_t cycle = scoreboard_.next_start(isa::Engine::store, front);
@@ -76,7 +77,7 @@ bool Store::plan_send() {
   const int64_t limit = static_cast<int64_t>(response_.size());
   int64_t first = std::max(planned.read_end + timing::kStoreLatency, channel_free_);
   if (sends_ >= limit) {
-    if (responses_ <= sends_ - limit) return false;  // burst_served() wakes
+    if (responses_ <= sends_ - limit) return wait_for_service();
     first = std::max(first, response_[sends_ % limit] + 1);
   }
   to_send_.pop_front();
@@ -105,7 +106,8 @@ void Store::burst_served(const BurstTimes& times) {
     const int64_t retire = times.response() + timing::kStoreRetire;
     scoreboard_.retire(isa::Engine::store, retire, retire);
   }
-  wake(now());
+  if (waits_for_service_) wake(now());
+  waits_for_service_ = false;
 }
 
 }  // namespace dlc::systemc_model

@@ -33,6 +33,11 @@ class Store final : public ClockedModule, public BurstSink {
   bool plan_read();
   bool plan_send();
   void issue();
+  // burst_served() is to wake the module.
+  bool wait_for_service() {
+    waits_for_service_ = true;
+    return false;
+  }
 
   Scoreboard& scoreboard_;
   BusPort& bus_;
@@ -42,9 +47,10 @@ class Store final : public ClockedModule, public BurstSink {
   // Bursts are numbered through the run: responses_ <= issued_ <= sends_ <= reads_.
   int64_t reads_ = 0, sends_ = 0, responses_ = 0;
   std::array<int64_t, kBuffers> buffer_free_{};  // a_k + n_k of burst k, by k modulo kBuffers
-  int64_t channel_free_ = 0;                     // a + n of the last planned send
-  std::deque<Planned> to_send_;                  // read planned, send not
-  std::deque<Planned> to_issue_;                 // send planned, last W beat not reached
+  bool waits_for_service_ = false;
+  int64_t channel_free_ = 0;      // a + n of the last planned send
+  std::deque<Planned> to_send_;   // read planned, send not
+  std::deque<Planned> to_issue_;  // send planned, last W beat not reached
   // By burst number modulo max_outstanding.
   std::vector<int64_t> response_;
   std::vector<bool> is_last_;

@@ -71,7 +71,8 @@ std::string json_string(const std::string& text) {
 
 void check_times(const Program& program, const RunResult& result) {
   if (result.times.size() != program.instructions.size()) {
-    throw UserError(ErrorKind::bad_input, "trace", "the engine that ran the program has no times: use systemc or rtl");
+    throw UserError(ErrorKind::bad_input, "trace",
+                    "the engine that ran the program has no times: use systemc or rtl");
   }
 }
 
@@ -84,10 +85,13 @@ void write_tracks(Writer& out, const Program& program) {
   out.print("{{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{{\"name\":{}}}}}",
             json_string(program.model.empty() ? "program" : program.model));
   for (int e = 0; e <= isa::kEngineCount; ++e) {
-    out.print(",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":\"{}\"}}}}", e,
-              e == kLayerTrack ? "layers" : kEngineNames[e]);
-    out.print(",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{}}}}}",
-              e, e);
+    out.print(
+        ",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":\"{}\"}}}}", e,
+        e == kLayerTrack ? "layers" : kEngineNames[e]);
+    out.print(
+        ",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{}}}"
+        "}}",
+        e, e);
   }
 }
 
@@ -112,12 +116,14 @@ void write_instructions(Writer& out, const Program& program, const RunResult& re
     const auto [start, retire] = result.times[i];
     std::string name = note_of(program, i);
     if (name.empty()) name = layer ? layer->name : isa::info_of(program.instructions[i]).name;
-    out.print(",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{},\"dur\":{},\"name\":{},\"cat\":{},\"args\":{{",
-              engine_index(program, i), start, slice_end[i] - start, json_string(name),
-              json_string(layer ? layer->op : "instruction"));
+    out.print(
+        ",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{},\"dur\":{},\"name\":{},\"cat\":{},\"args\":{{",
+        engine_index(program, i), start, slice_end[i] - start, json_string(name),
+        json_string(layer ? layer->op : "instruction"));
     out.print("\"index\":{},\"start\":{},\"retire\":{}", i, start, retire);
     if (layer) {
-      out.print(",\"layer\":{},\"onnx\":{}", json_string(layer->name), json_string(joined(layer->onnx_nodes)));
+      out.print(",\"layer\":{},\"onnx\":{}", json_string(layer->name),
+                json_string(joined(layer->onnx_nodes)));
     }
     out.print(",\"instruction\":{}}}}}", json_string(isa::to_string(program.instructions[i])));
   }
@@ -129,8 +135,8 @@ void write_layers(Writer& out, const Program& program, const RunResult& result) 
   const Layer* current = nullptr;
   const auto slice = [&](int64_t end) {
     if (current == nullptr || end <= begin) return;
-    out.print(",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{},\"dur\":{},\"name\":{},\"cat\":{}}}", kLayerTrack,
-              begin, end - begin, json_string(current->name), json_string(current->op));
+    out.print(",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{},\"dur\":{},\"name\":{},\"cat\":{}}}",
+              kLayerTrack, begin, end - begin, json_string(current->name), json_string(current->op));
   };
   int64_t reached = 0;  // everything before instruction i has retired in this cycle
   for (size_t i = 0; i < program.instructions.size(); ++i) {
@@ -168,8 +174,10 @@ void write_traffic(Writer& out, const Program& program, const RunResult& result)
     double rate = 0;
     for (const auto& [cycle, delta] : change) {
       rate += delta;
-      out.print(",\n{{\"ph\":\"C\",\"pid\":1,\"ts\":{},\"name\":\"DRAM {}\",\"args\":{{\"bytes per cycle\":{:.2f}}}}}",
-                cycle, write ? "write" : "read", std::max(0.0, rate));
+      out.print(
+          ",\n{{\"ph\":\"C\",\"pid\":1,\"ts\":{},\"name\":\"DRAM {}\",\"args\":{{\"bytes per "
+          "cycle\":{:.2f}}}}}",
+          cycle, write ? "write" : "read", std::max(0.0, rate));
     }
   }
 }
@@ -183,9 +191,9 @@ void write_trace_text(const std::string& path, const Program& program, const Run
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Layer* layer = layer_of(program, i);
     const std::string note = note_of(program, i);
-    out.print("{:6} {:6} {:10} {:10} {} {} {}\n", i, kEngineNames[engine_index(program, i)], result.times[i].start,
-              result.times[i].retire, layer ? layer->name : "-", note.empty() ? "-" : note,
-              isa::to_string(program.instructions[i]));
+    out.print("{:6} {:6} {:10} {:10} {} {} {}\n", i, kEngineNames[engine_index(program, i)],
+              result.times[i].start, result.times[i].retire, layer ? layer->name : "-",
+              note.empty() ? "-" : note, isa::to_string(program.instructions[i]));
   }
   out.close();
 }

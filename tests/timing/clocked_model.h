@@ -17,7 +17,8 @@ namespace dlc::timing_test {
 
 class ClockedModel {
  public:
-  ClockedModel(const HwConfig& hw, const Program& program) : hw_(hw), program_(program), memory_(MemoryModel(hw)) {
+  ClockedModel(const HwConfig& hw, const Program& program)
+      : hw_(hw), program_(program), memory_(MemoryModel(hw)) {
     result_.times.resize(program.instructions.size());
     for (const auto& i : program.instructions) units_ += isa::units(i);
     fetch_bursts_ = (units_ * 16 + hw.fetch_burst_bytes() - 1) / hw.fetch_burst_bytes();
@@ -45,10 +46,10 @@ class ClockedModel {
   struct Lane {
     std::deque<size_t> queue;
     size_t queue_seen = 0, retired = 0, retired_seen = 0, started = 0, started_seen = 0;
-    std::deque<size_t> in_flight;        // started, not retired
-    std::deque<int64_t> retire_cycles;   // MATRIX, VECTOR: known at the start
+    std::deque<size_t> in_flight;       // started, not retired
+    std::deque<int64_t> retire_cycles;  // MATRIX, VECTOR: known at the start
     int64_t front_free = 0, previous_end = 0, active_until = -1;
-    std::deque<Burst> bursts;            // LOAD, STORE: of the instruction in front
+    std::deque<Burst> bursts;  // LOAD, STORE: of the instruction in front
   };
 
   static constexpr int kLoad = 0, kMatrix = 1, kVector = 2, kStore = 3, kFetch = 4;
@@ -193,7 +194,8 @@ class ClockedModel {
       lane.active_until = times.end - 1;
       retire_at_[e].push_back(times.retire);
     } else {
-      const auto times = timing::vector_times(t_, product(std::get<isa::Vector>(program_.instructions[i]).count));
+      const auto times =
+          timing::vector_times(t_, product(std::get<isa::Vector>(program_.instructions[i]).count));
       lane.front_free = times.front_free;
       lane.active_until = times.front_free;
       retire_at_[e].push_back(times.retire);
@@ -313,10 +315,18 @@ class ClockedModel {
     }
     EngineCounters& f = result_.engines[kFetch];
     switch (fetch_state_) {
-      case Fetch::busy: ++f.busy; break;
-      case Fetch::dependency: ++f.wait_dependency; break;
-      case Fetch::memory: ++f.wait_memory; break;
-      case Fetch::done: ++f.idle; break;
+      case Fetch::busy:
+        ++f.busy;
+        break;
+      case Fetch::dependency:
+        ++f.wait_dependency;
+        break;
+      case Fetch::memory:
+        ++f.wait_memory;
+        break;
+      case Fetch::done:
+        ++f.idle;
+        break;
     }
   }
 

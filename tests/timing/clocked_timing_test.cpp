@@ -70,15 +70,19 @@ class Generator {
 
   isa::Instruction instruction(const HwConfig& hw) {
     switch (range(0, 5)) {
-      case 0: return matrix(count(6), count(30));
-      case 1: return vector(count(40));
-      case 2: return transfer<isa::Store>(hw);
+      case 0:
+        return matrix(count(6), count(30));
+      case 1:
+        return vector(count(40));
+      case 2:
+        return transfer<isa::Store>(hw);
       case 3: {
         isa::Vector v = vector(count(10));
         v.combine = isa::Combine::linear;  // eight units
         return v;
       }
-      default: return transfer<isa::Load>(hw);
+      default:
+        return transfer<isa::Load>(hw);
     }
   }
 

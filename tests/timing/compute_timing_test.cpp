@@ -10,8 +10,9 @@ constexpr Waits kAfterLoad = {1, 0, 0, 0};
 isa::Load long_load() { return load(0, 4096); }
 
 TEST_CASE("an instruction starts in the cycle after the retire that it waits for") {
-  const RunResult r = run(machine(), {long_load(), matrix(1, 8, kAfterLoad), vector(8, {0, 1, 0, 0}),
-                                      store(0x90000, 64, 1, 0, {0, 0, 1, 0}), load(0, 64, 1, 0, {1, 0, 0, 1})});
+  const RunResult r =
+      run(machine(), {long_load(), matrix(1, 8, kAfterLoad), vector(8, {0, 1, 0, 0}),
+                      store(0x90000, 64, 1, 0, {0, 0, 1, 0}), load(0, 64, 1, 0, {1, 0, 0, 1})});
   CHECK(r.times[1].start == r.times[0].retire + 1);
   CHECK(r.times[2].start == r.times[1].retire + 1);
   CHECK(r.times[3].start == r.times[2].retire + 1);
@@ -66,15 +67,18 @@ TEST_CASE("the next MATRIX starts when the last tile's first step does, not one 
   const HwConfig hw = machine();
   for (const uint32_t tiles : {1u, 3u}) {
     const RunResult r = run(hw, {long_load(), matrix(tiles, 20, kAfterLoad), matrix(1, 20)});
-    CHECK(r.times[2].start == r.times[1].start + 1 + hw.tile_words() + timing::kMatrixFill + (tiles - 1) * 20);
+    CHECK(r.times[2].start ==
+          r.times[1].start + 1 + hw.tile_words() + timing::kMatrixFill + (tiles - 1) * 20);
   }
 }
 
-TEST_CASE("back-to-back MATRIX instructions lose no cycle from preload + 1 steps on, and one with preload steps") {
+TEST_CASE(
+    "back-to-back MATRIX instructions lose no cycle from preload + 1 steps on, and one with preload steps") {
   const HwConfig hw = machine();
   const uint32_t preload = static_cast<uint32_t>(hw.tile_words()) + timing::kMatrixFill;
   for (const uint32_t steps : {preload + 1, preload + 9}) {
-    const RunResult r = run(hw, {long_load(), matrix(1, steps, kAfterLoad), matrix(1, steps), matrix(1, steps)});
+    const RunResult r =
+        run(hw, {long_load(), matrix(1, steps, kAfterLoad), matrix(1, steps), matrix(1, steps)});
     CHECK(r.times[2].retire == r.times[1].retire + steps);
     CHECK(r.times[3].retire == r.times[2].retire + steps);
   }
@@ -93,12 +97,15 @@ TEST_CASE("the preload reads preload_rows rows a cycle") {
 TEST_CASE("rows and columns both lengthen the diagonal") {
   const HwConfig hw = machine("wide-8x32");
   const RunResult r = run(hw, {long_load(), matrix(1, 50, kAfterLoad)});
-  CHECK(r.times[1].retire == r.times[1].start + timing::kMatrixFill + hw.tile_words() + 50 + 40 + timing::kMatrixDrain);
+  CHECK(r.times[1].retire ==
+        r.times[1].start + timing::kMatrixFill + hw.tile_words() + 50 + 40 + timing::kMatrixDrain);
 }
 
-TEST_CASE("waiting for another engine counts as wait_dependency from the cycle in which the head is visible") {
+TEST_CASE(
+    "waiting for another engine counts as wait_dependency from the cycle in which the head is visible") {
   const RunResult r = run(machine(), {long_load(), vector(8, kAfterLoad)});
-  // The first unit of LOAD's instruction is consumed in the cycle after its last byte; 4 + 6 units, 2 beats each.
+  // The first unit of LOAD's instruction is consumed in the cycle after its last byte; 4 + 6 units, 2 beats
+  // each.
   const int64_t visible = r.times[0].start + 2 * 6;
   CHECK(r.engines[2].wait_dependency == r.times[1].start - visible);
   CHECK(r.engines[2].busy == 9);

@@ -13,7 +13,8 @@ TEST_CASE("the first instruction starts when its last unit has been fetched, con
   for (const int latency : {1, 30}) {
     hw.memory_latency = latency;
     const RunResult r = run(hw, {load(0, 8)});
-    // Requested in 0, accepted in 2; 4 units = 8 beats; consumed the cycle after; visible the cycle after that.
+    // Requested in 0, accepted in 2; 4 units = 8 beats; consumed the cycle after; visible the cycle after
+    // that.
     CHECK(r.times[0].start == 2 + latency + 7 + 1 + 1);
     CHECK(r.engines[4].busy == 4);
     CHECK(r.engines[4].wait_memory == 2 + latency + 7 + 1 - 3);
@@ -31,7 +32,8 @@ TEST_CASE("a unit cannot be consumed in the cycle of its last byte, and one is c
 TEST_CASE("FETCH pushes into a full queue's freed slot in the cycle after the start that frees it") {
   const HwConfig hw = machine();
   REQUIRE(hw.queue_depth == 4);
-  // Five MATRIX instructions wait for the LOAD; the fifth finds the queue full and keeps FETCH from the VECTOR.
+  // Five MATRIX instructions wait for the LOAD; the fifth finds the queue full and keeps FETCH from the
+  // VECTOR.
   std::vector<isa::Instruction> program = {load(0, 4096)};
   for (int i = 0; i < 5; ++i) program.push_back(matrix(1, 40, kAfterLoad));
   program.push_back(vector(1));
@@ -57,7 +59,8 @@ TEST_CASE("FETCH has at most kFetchBuffers bursts requested and not consumed") {
   hw.memory_latency = 500;
   const std::vector<isa::Instruction> program(48, vector(1));
   const RunResult r = run(hw, program);
-  // Burst 4k is requested the cycle after burst 4(k-1) is consumed: its 16 beats, the last unit a cycle later.
+  // Burst 4k is requested the cycle after burst 4(k-1) is consumed: its 16 beats, the last unit a cycle
+  // later.
   const int64_t round_trip = 2 + 500 + 15 + 1 + 1;
   CHECK(r.times[47].start >= 8 * round_trip);
   CHECK(r.times[47].start < 8 * round_trip + 500 + 100);
@@ -73,9 +76,10 @@ TEST_CASE("padding behind the program is fetched in whole bursts but not consume
 }
 
 TEST_CASE("of FETCH and LOAD requests visible in the same cycle FETCH's is taken first") {
-  // FETCH stands still at a full VECTOR queue, with one burst (the tenth) left to request; instruction 4's start
-  // sets it free, and `n` sweeps that start over the request of a single-beat LOAD (3). Behind FETCH's burst the
-  // LOAD takes up to a burst longer; the whole of it only if FETCH wins when both are requested in one cycle.
+  // FETCH stands still at a full VECTOR queue, with one burst (the tenth) left to request; instruction 4's
+  // start sets it free, and `n` sweeps that start over the request of a single-beat LOAD (3). Behind FETCH's
+  // burst the LOAD takes up to a burst longer; the whole of it only if FETCH wins when both are requested in
+  // one cycle.
   const HwConfig hw = machine();
   const int64_t undisturbed = 1 + 2 + hw.memory_latency + timing::kLoadRetire;
   const int64_t burst = hw.fetch_burst_bytes() / hw.bus_bytes;

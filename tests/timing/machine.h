@@ -1,5 +1,5 @@
-// Support for the boundary tests of the timing contract: short instructions, and a run on every device that is
-// there. The expectations are written over RunResult, so the same test body holds for SystemC and RTL.
+// Support for the boundary tests of the timing contract: short instructions, and a run on every device that
+// is there. The expectations are written over RunResult, so the same test body holds for SystemC and RTL.
 //
 // SystemC always runs. With DLC_TIMING_RTL=1 in the environment the Verilated RTL runs too (its first use
 // builds it), and everything that it reports must be equal.

@@ -106,7 +106,8 @@ TEST_CASE("DRAM traffic is whole beats, FETCH's bursts included") {
 
 // --- STORE ---
 
-// The STORE rows of the contract as a recurrence over burst lengths; gives the retire cycle of the last burst.
+// The STORE rows of the contract as a recurrence over burst lengths; gives the retire cycle of the last
+// burst.
 int64_t expected_store_retire(const HwConfig& hw, int64_t start, const std::vector<int64_t>& beats) {
   MemoryModel memory(hw);
   std::vector<int64_t> read(beats.size()), sent(beats.size()), response(beats.size());
@@ -137,7 +138,8 @@ TEST_CASE("STORE overlaps reading a burst with sending the one before, with two 
   const HwConfig hw = machine();
   for (const uint32_t bytes : {8u * 32, 8u * 48, 8u * 64}) {
     const RunResult r = run(hw, {long_load(), store(0x90000, bytes, 1, 0, kAfterLoad)});
-    CHECK(r.times[1].retire == expected_store_retire(hw, r.times[1].start, std::vector<int64_t>(bytes / 128, 16)));
+    CHECK(r.times[1].retire ==
+          expected_store_retire(hw, r.times[1].start, std::vector<int64_t>(bytes / 128, 16)));
   }
 }
 
@@ -157,7 +159,8 @@ TEST_CASE("STORE sends no burst while max_outstanding responses are missing") {
 }
 
 TEST_CASE("the next STORE starts in the cycle of the last scratchpad read") {
-  const RunResult r = run(machine(), {long_load(), store(0x90000, 8 * 10, 1, 0, kAfterLoad), store(0x91000, 8)});
+  const RunResult r =
+      run(machine(), {long_load(), store(0x90000, 8 * 10, 1, 0, kAfterLoad), store(0x91000, 8)});
   CHECK(r.times[2].start == r.times[1].start + 10);
 }
 

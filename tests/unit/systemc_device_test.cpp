@@ -115,8 +115,10 @@ TEST_CASE("a program whose waits can never be met ends with the stuck instructio
     message = error.what();
   }
   CHECK(message.find("deadlock") != std::string::npos);
-  CHECK(message.find("matrix: instruction 1 waits for vector to retire 1 (it has retired 0)") != std::string::npos);
-  CHECK(message.find("vector: instruction 2 waits for matrix to retire 1 (it has retired 0)") != std::string::npos);
+  CHECK(message.find("matrix: instruction 1 waits for vector to retire 1 (it has retired 0)") !=
+        std::string::npos);
+  CHECK(message.find("vector: instruction 2 waits for matrix to retire 1 (it has retired 0)") !=
+        std::string::npos);
   // and the next program runs
   CHECK(device->run(program_of({load(0, 64)}), dram, {}).total_cycles > 0);
 }
