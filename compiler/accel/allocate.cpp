@@ -34,6 +34,7 @@ class Placer {
   Placer(TileGraph& graph, const std::set<int>& compact) : g_(graph), hw_(graph.hw()), compact_(compact) {}
 
   std::optional<PlacementFailure> run() {
+    find_partners();
     order_.resize(g_.buffers().size());
     std::iota(order_.begin(), order_.end(), 0);
     if (auto failure = place_pinned()) return failure;
@@ -52,6 +53,31 @@ class Placer {
  private:
   Buffer& buffer(int b) { return g_.buffers()[b]; }
 
+  // Both operands of one VECTOR instruction: with a single read port they may not share a bank.
+  void find_partners() {
+    partners_.resize(g_.buffers().size());
+    if (hw_.activation.read_ports > 1) return;
+    for (int t = 0; t < g_.task_count(); ++t) {
+      const Refs& r = g_.task(t).refs;
+      if (!std::holds_alternative<isa::Vector>(g_.task(t).instruction) || r.b < 0) continue;
+      if (buffer(r.a).memory != Memory::act) continue;
+      partners_[r.a].push_back(r.b);
+      partners_[r.b].push_back(r.a);
+    }
+  }
+
+  bool shares_bank_with_partner(int b, int64_t at) const {
+    const int64_t bank = hw_.bank_words(Memory::act);
+    for (int other : partners_[b]) {
+      const Buffer& p = g_.buffers()[other];
+      if (other == b) return true;
+      if (p.address < 0) continue;
+      const int64_t end = at + g_.buffers()[b].words - 1, other_end = p.address + p.words - 1;
+      if (at / bank <= other_end / bank && p.address / bank <= end / bank) return true;
+    }
+    return false;
+  }
+
   std::optional<PlacementFailure> place_pinned() {
     std::vector<int> pinned;
     for (int b : order_)
@@ -62,10 +88,8 @@ class Placer {
       for (int other : pinned_)
         if (lives_with(buffer(b), buffer(other))) taken.push_back({buffer(other).address, buffer(other).address + buffer(other).words});
       for (const Interval& gap : gaps(taken, hw_.words(Memory::act)))
-        if (gap.end - gap.begin >= buffer(b).words) {
-          buffer(b).address = gap.begin;
-          break;
-        }
+        for (int64_t at : candidates(buffer(b), gap, gap.begin))
+          if (buffer(b).address < 0 && !shares_bank_with_partner(b, at)) buffer(b).address = at;
       if (buffer(b).address < 0) return PlacementFailure{b, 0};
       pinned_.push_back(b);
     }
@@ -90,6 +114,7 @@ class Placer {
     std::pair<int64_t, int64_t> best_cost{INT64_MAX, INT64_MAX};
     for (const Interval& gap : free)
       for (int64_t at : candidates(x, gap, from)) {
+        if (shares_bank_with_partner(b, at)) continue;
         const int64_t distance = at >= from ? at - from : at - from + hw_.words(x.memory);
         const std::pair cost{compact ? 0 : bank_cost(x, at), distance};
         if (cost < best_cost) best_cost = cost, best = at;
@@ -151,6 +176,7 @@ class Placer {
   const HwConfig& hw_;
   const std::set<int>& compact_;
   std::vector<int> order_, pinned_;
+  std::vector<std::vector<int>> partners_;
   std::array<std::vector<int>, 4> live_;
   std::array<int64_t, 4> next_{};
   std::vector<std::pair<Writer, int64_t>> bank_writer_;  // per ACT bank: who writes the last buffer there, and when placed
