@@ -18,7 +18,7 @@ namespace {
 
 void lower_layer(Lowering& l) {
   switch (l.plan().kind) {
-    case LayerKind::conv: return lower_conv(l);
+    case LayerKind::conv: return lower_conv(l, {});
     case LayerKind::depthwise: return lower_depthwise(l);
     case LayerKind::pool: return lower_pool(l);
     case LayerKind::add: return lower_add(l);

@@ -25,16 +25,17 @@ struct Weights {
 
 class ConvLowering {
  public:
-  explicit ConvLowering(Lowering& l)
-      : l_(l), hw_(l.hw), t_(l.tiling), p_(l.plan()), conv_(*p_.conv), x_(l.tensor(p_.x)), y_(l.tensor(p_.y)),
-        rows_(window_axis(l.net, p_, 0)), columns_(window_axis(l.net, p_, 1)), out_blocks_(ceil_div(y_.shape.c, hw_.cols)) {}
+  ConvLowering(Lowering& l, const Beside& beside)
+      : l_(l), beside_(beside), hw_(l.hw), t_(l.tiling), p_(l.plan()), conv_(*p_.conv), x_(l.tensor(p_.x)), y_(l.tensor(p_.y)),
+        rows_(window_axis(l.net, p_, 0)), columns_(window_axis(l.net, p_, 1)), out_blocks_(ceil_div(y_.shape.c, hw_.cols)),
+        first_block_(t_.vector_blocks * hw_.rows / hw_.cols) {}
 
   void run() {
     pack_weights();
     const int64_t groups = std::max(out_blocks_ * hw_.acc_groups(), y_.blocks * hw_.act_groups());
     parameter_address_ = l_.dram.add_constant(p_.name + ".parameters",
                                               parameter_words(conv_.rescale, y_.shape.c, groups, hw_.lanes));
-    const std::vector<Range> chunks = split({0, out_blocks_}, t_.blocks);
+    const std::vector<Range> chunks = split({first_block_, out_blocks_}, t_.blocks);
     if (t_.channels_outer) {
       for (const Range& chunk : chunks) {
         forget(!t_.keep_weights, !t_.keep_parameters);
@@ -83,7 +84,7 @@ class ConvLowering {
 
   void pack_weights() {
     std::vector<uint8_t> bytes;
-    for (const Range& chunk : split({0, out_blocks_}, t_.blocks)) {
+    for (const Range& chunk : split({first_block_, out_blocks_}, t_.blocks)) {
       const Range in = input_range_of(chunk);
       for (int64_t b = chunk.begin; b < chunk.end; ++b) {
         block_offset_.push_back(static_cast<int64_t>(bytes.size()));
@@ -117,7 +118,7 @@ class ConvLowering {
     w.block_stride = part.in_blocks.size() * w.in_stride;
     w.buffer = l_.graph.add_buffer(Memory::wgt, chunk.size() * w.block_stride, "weights", l_.layer);
     const int64_t kernel_bytes = rows_.kernel * columns_.kernel * tile_bytes;
-    const int64_t first = block_offset_[chunk.begin] + (part.in_blocks.begin - in.begin) * kernel_bytes +
+    const int64_t first = block_offset_[chunk.begin - first_block_] + (part.in_blocks.begin - in.begin) * kernel_bytes +
                           (part.kernel_rows.begin * columns_.kernel + part.kernel_columns.begin) * tile_bytes;
     const bool whole_columns = part.kernel_columns.size() == columns_.kernel;
     const bool whole_kernel = whole_columns && part.kernel_rows.size() == rows_.kernel;
@@ -173,6 +174,7 @@ class ConvLowering {
       accumulate(rows, columns, chunk, part, w, view, acc, first);
       first = false;
     }
+    if (beside_) beside_((chunk.begin - first_block_) / t_.blocks, ceil_div(out_blocks_ - first_block_, t_.blocks), image, rows, columns);
     drain(image, rows, columns, chunk, acc, par);
   }
 
@@ -300,13 +302,15 @@ class ConvLowering {
   }
 
   Lowering& l_;
+  const Beside& beside_;
   const HwConfig& hw_;
   const LayerTiling& t_;
   const LayerPlan& p_;
   const ir::QConv& conv_;
   const TensorPlan &x_, &y_;
   Axis rows_, columns_;
-  int64_t out_blocks_;
+  int64_t out_blocks_;   // of `cols` channels
+  int64_t first_block_;  // those before it are not MATRIX's
   uint64_t weight_address_ = 0, parameter_address_ = 0;
   std::vector<int64_t> block_offset_;  // bytes, per output block
   std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, Weights> weights_;
@@ -331,6 +335,6 @@ void set_linear_combine(isa::Vector& v, const ir::LinearCombine& c, bool b_signe
   v.out_high = c.high;
 }
 
-void lower_conv(Lowering& l) { ConvLowering(l).run(); }
+void lower_conv(Lowering& l, const Beside& beside) { ConvLowering(l, beside).run(); }
 
 }  // namespace dlc::accel

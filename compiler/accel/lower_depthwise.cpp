@@ -2,6 +2,9 @@
 // windows; each combination of valid taps is its own instruction with its own taps in PAR, because a tap's index
 // is its position in the reduction.
 //
+// MATRIX can do the same with diagonal tiles at about the same speed (a step a tap and channel block). So the
+// tiling divides the channel blocks between the two engines, and they work side by side.
+//
 // PAR words of a channel group: rescale parameters, then the taps of each variant of the layer.
 #include <algorithm>
 
@@ -21,9 +24,13 @@ class DepthwiseLowering {
       : l_(l), hw_(l.hw), p_(l.plan()), conv_(*p_.conv), x_(l.tensor(p_.x)), y_(l.tensor(p_.y)),
         rows_(window_axis(l.net, p_, 0)), columns_(window_axis(l.net, p_, 1)) {}
 
-  void run() {
+  void prepare() {
     find_variants();
     pack_parameters();
+  }
+
+  // All of the layer.
+  void run() {
     for (int64_t image = 0; image < y_.shape.n; ++image)
       for (int64_t b = 0; b < y_.blocks; b += l_.tiling.blocks) {
         const Range blocks{b, std::min(b + l_.tiling.blocks, y_.blocks)};
@@ -32,6 +39,16 @@ class DepthwiseLowering {
           for (int64_t c = 0; c < y_.shape.w; c += l_.tiling.columns)
             tile({image, blocks, {r, std::min(r + l_.tiling.rows, y_.shape.h)}, {c, std::min(c + l_.tiling.columns, y_.shape.w)}}, par);
       }
+  }
+
+  // Part of these channel blocks: portion `index` of `count`, for one rectangle of outputs.
+  void run_portion(int64_t index, int64_t count, int64_t image, Range rows, Range columns) {
+    const int64_t all = l_.tiling.vector_blocks;
+    const Range blocks{index * all / count, (index + 1) * all / count};
+    if (blocks.size() == 0) return;
+    if (blocks != portion_) portion_par_ = load_parameters(blocks);
+    portion_ = blocks;
+    tile({image, blocks, rows, columns}, portion_par_);
   }
 
  private:
@@ -146,15 +163,25 @@ class DepthwiseLowering {
   const TensorPlan &x_, &y_;
   Axis rows_, columns_;
   std::vector<Variant> variants_;
-  int64_t words_ = 1;  // PAR words of a channel group
+  int64_t words_ = 1;  // MATRIX can do the same with diagonal tiles at about the same speed (a step a tap and channel block). So the
+// tiling divides the channel blocks between the two engines, and they work side by side.
+//
+// PAR words of a channel group
   uint64_t address_ = 0;
+  Range portion_;  // whose parameters are in PAR
+  int portion_par_ = -1;
 };
 
 }  // namespace
 
 void lower_depthwise(Lowering& l) {
-  if (l.tiling.on_matrix) return lower_conv(l);
-  DepthwiseLowering(l).run();
+  if (l.tiling.on_matrix && l.tiling.vector_blocks == 0) return lower_conv(l, {});
+  DepthwiseLowering depthwise(l);
+  depthwise.prepare();
+  if (!l.tiling.on_matrix) return depthwise.run();
+  lower_conv(l, [&](int64_t index, int64_t count, int64_t image, Range rows, Range columns) {
+    depthwise.run_portion(index, count, image, rows, columns);
+  });
 }
 
 }  // namespace dlc::accel

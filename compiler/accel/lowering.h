@@ -101,7 +101,10 @@ void write_parameters(const ir::Rescale& rescale, int64_t channels, int64_t grou
 void set_linear_combine(isa::Vector& vector, const ir::LinearCombine& combine, bool b_signed);
 
 // The lowerings; each emits the whole layer.
-void lower_conv(Lowering& l);
+// beside: called between a tile's MATRIX work and its drain, with the tile's output-channel chunk (index of
+// count), image, rows and columns: what VECTOR does while MATRIX works. May be empty.
+using Beside = std::function<void(int64_t index, int64_t count, int64_t image, Range rows, Range columns)>;
+void lower_conv(Lowering& l, const Beside& beside);
 void lower_depthwise(Lowering& l);
 void lower_pool(Lowering& l);
 void lower_add(Lowering& l);

@@ -82,10 +82,15 @@ struct Cost {
 
 constexpr double kTileTax = 24;
 
+// Divisions of a depthwise layer between VECTOR and MATRIX that are tried.
+constexpr int64_t kSplits = 16;
+
 class MatrixSearch {
  public:
-  explicit MatrixSearch(const Problem& p) : p_(p) {
-    out_blocks_ = ceil_div(p.y.c, p.hw.cols);
+  // vector_blocks: channel blocks that VECTOR takes over, with this many PAR words a block.
+  MatrixSearch(const Problem& p, int64_t vector_blocks, int64_t vector_words) : p_(p), vector_blocks_(vector_blocks), vector_words_(vector_words) {
+    first_block_ = vector_blocks * p.hw.rows / p.hw.cols;
+    out_blocks_ = ceil_div(p.y.c, p.hw.cols) - first_block_;
     unit_ = std::max(1, p.hw.rows / p.hw.cols);  // a chunk covers whole ACT words
     const int64_t pixels = p.y.h * p.y.w;
     valid_ = static_cast<double>(count_valid(p.rows, {0, p.y.h}) * count_valid(p.columns, {0, p.y.w})) /
@@ -118,8 +123,8 @@ class MatrixSearch {
 
   int64_t max_group_blocks() const {
     int64_t most = 1;
-    for (int64_t b = 0; b < out_blocks_; b += unit_) {
-      const BlockRange r = input_blocks(p_.net, p_.layer, p_.hw, b, std::min(b + unit_, out_blocks_));
+    for (int64_t b = first_block_; b < first_block_ + out_blocks_; b += unit_) {
+      const BlockRange r = input_blocks(p_.net, p_.layer, p_.hw, b, std::min(b + unit_, first_block_ + out_blocks_));
       most = std::max(most, r.end - r.begin);
     }
     return most;
@@ -143,6 +148,8 @@ class MatrixSearch {
         t.kernel_columns = kernel_columns;
         t.channels_outer = channels_outer;
         t.whole_input = whole_input;
+        t.vector_blocks = vector_blocks_;
+        if (vector_blocks_ > 0 && whole_input && p_.x_strips) continue;  // each loads what it reads
         if (!whole_input && (!p_.x_strips || (in_blocks == p_.in_blocks && !grouped_))) continue;
         evaluate(t);
       }
@@ -163,7 +170,9 @@ class MatrixSearch {
 
     const double steps = std::max<double>(static_cast<double>(t.rows * t.columns) * valid_, static_cast<double>(T));
     cost.matrix += static_cast<double>(strips * out_blocks_ * chunk_in * p_.rows.kernel * p_.columns.kernel) * steps;
-    cost.vector = static_cast<double>(p_.y.n * p_.y.h * p_.y.w * p_.out_blocks * hw.act_groups());
+    const double windows = static_cast<double>(p_.rows.kernel * p_.columns.kernel) * valid_;
+    cost.vector = static_cast<double>(p_.y.n * p_.y.h * p_.y.w * hw.act_groups()) *
+                  (static_cast<double>(p_.out_blocks - vector_blocks_) + static_cast<double>(vector_blocks_) * windows);
     const double drain = static_cast<double>(t.blocks * t.rows * t.columns * hw.acc_groups());
     cost.fill += drain + 2 * hw.memory_latency + hw.rows + hw.cols + kTileTax * static_cast<double>(strips * chunks * reductions);
     t.cycles = cost.total();
@@ -195,6 +204,11 @@ class MatrixSearch {
   bool parameters(LayerTiling& t, int64_t chunks) {
     const int64_t chunk = t.blocks * p_.hw.acc_groups();
     t.keep_parameters = !t.channels_outer && chunk * chunks <= p_.space.par / 2;
+    if (vector_blocks_ > 0) {  // parameters of both engines: half of PAR each
+      t.keep_parameters = false;
+      const int64_t portion = ceil_div(vector_blocks_, chunks) * vector_words_;
+      if (2 * (chunk + portion) > p_.space.par) return false;
+    }
     return p_.fits(Memory::par, chunk, t.keep_parameters ? p_.space.par : std::max<int64_t>(1, p_.space.par / 2));
   }
 
@@ -203,7 +217,8 @@ class MatrixSearch {
     const int64_t in_blocks = t.whole_input ? p_.in_blocks : t.in_blocks;
     const int64_t in = in_blocks * p_.strip_rows(t.rows) * p_.strip_columns(t.columns);
     const int64_t out = ceil_div(t.blocks * hw.cols, hw.rows) * t.rows * t.columns;
-    const int64_t needed = (p_.x_strips ? in : 0) + (p_.y_strips ? out : 0) + (p_.second_strips ? out : 0);
+    int64_t needed = (p_.x_strips ? in : 0) + (p_.y_strips ? out : 0) + (p_.second_strips ? out : 0);
+    if (vector_blocks_ > 0) needed += needed * ceil_div(vector_blocks_, chunks) / in_blocks;
     if (!p_.fits(Memory::act, needed, p_.space.act)) return false;
     const double bytes = hw.rows;
     double strip_bytes = 0;
@@ -226,7 +241,8 @@ class MatrixSearch {
   }
 
   const Problem& p_;
-  int64_t out_blocks_ = 0, unit_ = 1;
+  int64_t vector_blocks_, vector_words_;
+  int64_t first_block_ = 0, out_blocks_ = 0, unit_ = 1;  // MATRIX's blocks
   double valid_ = 1;
   bool grouped_ = false;
   std::optional<LayerTiling> best_;
@@ -303,10 +319,15 @@ std::optional<LayerTiling> choose_tiling(const Network& net, int layer, const Hw
                                          TilingFailure* failure) {
   const Problem p = make_problem(net, layer, hw, act_words, failure);
   std::optional<LayerTiling> best;
-  if (p.layer.conv) best = MatrixSearch(p).run();
-  if (p.layer.kind != LayerKind::conv) {
-    const auto on_vector = search_vector(p);
-    if (on_vector && (!best || on_vector->cycles <= best->cycles)) best = on_vector;
+  auto consider = [&](const std::optional<LayerTiling>& t) {
+    if (t && (!best || t->cycles < best->cycles)) best = t;
+  };
+  if (p.layer.kind != LayerKind::conv) consider(search_vector(p));
+  if (p.layer.conv) consider(MatrixSearch(p, 0, 0).run());
+  if (p.layer.kind == LayerKind::depthwise) {
+    const int64_t unit = std::max(1, hw.cols / hw.rows), words = depthwise_words(p) * hw.act_groups();
+    const int64_t step = ceil_div(ceil_div(p.out_blocks, kSplits), unit) * unit;
+    for (int64_t b = step; b < p.out_blocks; b += step) consider(MatrixSearch(p, b, words).run());
   }
   return best;
 }
