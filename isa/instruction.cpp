@@ -54,17 +54,18 @@ const char* enum_name(const EnumInfo& info, uint64_t value) {
   return nullptr;
 }
 
-// Empty if the element fits its field.
 template <class T>
-std::string check_element(const FieldInfo& field, int index, const T& element) {
-  const std::string name = field.count > 0 ? fmt::format("{}[{}]", field.name, index) : field.name;
+bool fits(const FieldInfo& field, const T& element) {
   const auto value = static_cast<int64_t>(element);
-  if (field.enumeration) {
-    return enum_name(*field.enumeration, static_cast<uint64_t>(value))
-               ? ""
-               : fmt::format("{} = {} is not a value of {}", name, value, field.enumeration->name);
-  }
-  if (value >= field.low() && value <= field.high()) return "";
+  if (field.enumeration) return enum_name(*field.enumeration, static_cast<uint64_t>(value)) != nullptr;
+  return value >= field.low() && value <= field.high();
+}
+
+// For an element that does not fit.
+std::string misfit(const FieldInfo& field, int index, int64_t value) {
+  const std::string name = field.count > 0 ? fmt::format("{}[{}]", field.name, index) : field.name;
+  if (field.enumeration)
+    return fmt::format("{} = {} is not a value of {}", name, value, field.enumeration->name);
   return fmt::format("{} = {} is out of range, expected {}..{}", name, value, field.low(), field.high());
 }
 
@@ -222,8 +223,9 @@ std::string check_fields(const Instruction& instruction) {
         for_each_field(i, [&](const FieldInfo& field, const auto& member) {
           for_each_element(member, [&](int index, const auto& element) {
             if (!fault.empty()) return;
-            fault = check_element(field, index, element);
-            if (fault.empty() && field.in_section && !has_section && static_cast<int64_t>(element) != 0) {
+            if (!fits(field, element)) {
+              fault = misfit(field, index, static_cast<int64_t>(element));
+            } else if (field.in_section && !has_section && static_cast<int64_t>(element) != 0) {
               fault = fmt::format("{} is set, but the instruction has no operand section for it", field.name);
             }
           });
