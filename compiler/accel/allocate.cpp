@@ -78,22 +78,46 @@ class Placer {
     return false;
   }
 
+  // First so that a tensor that LOAD writes shares no bank with one that VECTOR writes; if that wastes too much
+  // space, without that wish.
   std::optional<PlacementFailure> place_pinned() {
     std::vector<int> pinned;
     for (int b : order_)
       if (buffer(b).pinned) pinned.push_back(b);
     std::stable_sort(pinned.begin(), pinned.end(), [&](int a, int b) { return buffer(a).words > buffer(b).words; });
+    const auto failure = place_pinned(pinned, true);
+    return failure ? place_pinned(pinned, false) : failure;
+  }
+
+  std::optional<PlacementFailure> place_pinned(const std::vector<int>& pinned, bool keep_writers_apart) {
+    pinned_.clear();
     for (int b : pinned) {
+      Buffer& x = buffer(b);
+      x.address = -1;
       std::vector<Interval> taken;
       for (int other : pinned_)
-        if (lives_with(buffer(b), buffer(other))) taken.push_back({buffer(other).address, buffer(other).address + buffer(other).words});
+        if (lives_with(x, buffer(other))) taken.push_back({buffer(other).address, buffer(other).address + buffer(other).words});
+      std::pair<int64_t, int64_t> best{INT64_MAX, INT64_MAX};
       for (const Interval& gap : gaps(taken, hw_.words(Memory::act)))
-        for (int64_t at : candidates(buffer(b), gap, gap.begin))
-          if (buffer(b).address < 0 && !shares_bank_with_partner(b, at)) buffer(b).address = at;
-      if (buffer(b).address < 0) return PlacementFailure{b, 0};
+        for (int64_t at : candidates(x, gap, gap.begin))
+          if (!shares_bank_with_partner(b, at)) best = std::min(best, {keep_writers_apart ? writers_met(x, at) : 0, at});
+      if (best.second == INT64_MAX) return PlacementFailure{b, 0};
+      x.address = best.second;
       pinned_.push_back(b);
     }
     return std::nullopt;
+  }
+
+  // Resident tensors of another writer that would share a bank during their lives.
+  int64_t writers_met(const Buffer& x, int64_t at) const {
+    const int64_t bank = hw_.bank_words(Memory::act);
+    int64_t met = 0;
+    for (int other : pinned_) {
+      const Buffer& o = g_.buffers()[other];
+      met += lives_with(x, o) && writer_of(x) != writer_of(o) && at / bank <= (o.address + o.words - 1) / bank &&
+             o.address / bank <= (at + x.words - 1) / bank;
+    }
+    return met;
   }
 
   std::optional<PlacementFailure> place(int b) {

@@ -160,7 +160,10 @@ class ConvLowering {
 
   static std::string text(Range r) { return std::to_string(r.begin) + ".." + std::to_string(r.end - 1); }
 
-  void tile(int64_t image, Range rows, Range columns, Range chunk) {
+  // whole_rows: with those that VECTOR does itself.
+  void tile(int64_t image, Range whole_rows, Range columns, Range chunk) {
+    const Range rows{whole_rows.begin, std::min(whole_rows.end, whole_rows.begin + t_.rows - t_.vector_rows)};
+    const Range beside_rows = t_.vector_rows > 0 ? Range{rows.end, whole_rows.end} : rows;
     const Range in = input_range_of(chunk);
     const int64_t pixels = rows.size() * columns.size();
     const int acc = l_.graph.add_buffer(Memory::acc, chunk.size() * pixels, "accumulators", l_.layer);
@@ -174,7 +177,7 @@ class ConvLowering {
       accumulate(rows, columns, chunk, part, w, view, acc, first);
       first = false;
     }
-    if (beside_) beside_((chunk.begin - first_block_) / t_.blocks, ceil_div(out_blocks_ - first_block_, t_.blocks), image, rows, columns);
+    if (beside_) beside_((chunk.begin - first_block_) / t_.blocks, ceil_div(out_blocks_ - first_block_, t_.blocks), image, beside_rows, columns);
     drain(image, rows, columns, chunk, acc, par);
   }
 

@@ -43,9 +43,9 @@ class DepthwiseLowering {
 
   // Part of these channel blocks: portion `index` of `count`, for one rectangle of outputs.
   void run_portion(int64_t index, int64_t count, int64_t image, Range rows, Range columns) {
-    const int64_t all = l_.tiling.vector_blocks;
+    const int64_t all = l_.tiling.vector_rows > 0 ? y_.blocks : l_.tiling.vector_blocks;
     const Range blocks{index * all / count, (index + 1) * all / count};
-    if (blocks.size() == 0) return;
+    if (blocks.size() == 0 || rows.size() == 0) return;
     if (blocks != portion_) portion_par_ = load_parameters(blocks);
     portion_ = blocks;
     tile({image, blocks, rows, columns}, portion_par_);
@@ -175,7 +175,7 @@ class DepthwiseLowering {
 }  // namespace
 
 void lower_depthwise(Lowering& l) {
-  if (l.tiling.on_matrix && l.tiling.vector_blocks == 0) return lower_conv(l, {});
+  if (l.tiling.on_matrix && l.tiling.vector_blocks + l.tiling.vector_rows == 0) return lower_conv(l, {});
   DepthwiseLowering depthwise(l);
   depthwise.prepare();
   if (!l.tiling.on_matrix) return depthwise.run();

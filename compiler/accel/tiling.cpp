@@ -80,15 +80,18 @@ struct Cost {
   double total() const { return std::max({matrix, vector, dram}) + fill; }
 };
 
-constexpr double kTileTax = 24;
+constexpr double kTileTax = 8;
+constexpr double kHandover = 60;  // from one layer's last drain to the next one's first step
 
 // Divisions of a depthwise layer between VECTOR and MATRIX that are tried.
 constexpr int64_t kSplits = 16;
 
 class MatrixSearch {
  public:
-  // vector_blocks: channel blocks that VECTOR takes over, with this many PAR words a block.
-  MatrixSearch(const Problem& p, int64_t vector_blocks, int64_t vector_words) : p_(p), vector_blocks_(vector_blocks), vector_words_(vector_words) {
+  // vector_blocks: channel blocks that VECTOR takes over, or with divide_rows a part of every tile's rows;
+  // vector_words: PAR words of one of its channel blocks.
+  MatrixSearch(const Problem& p, int64_t vector_blocks, bool divide_rows, int64_t vector_words)
+      : p_(p), vector_blocks_(vector_blocks), divide_rows_(divide_rows), vector_words_(vector_words) {
     first_block_ = vector_blocks * p.hw.rows / p.hw.cols;
     out_blocks_ = ceil_div(p.y.c, p.hw.cols) - first_block_;
     unit_ = std::max(1, p.hw.rows / p.hw.cols);  // a chunk covers whole ACT words
@@ -114,7 +117,18 @@ class MatrixSearch {
         for (int64_t in_blocks : halvings(chunk_in, 1)) {
           if (kernel_rows < p_.rows.kernel && in_blocks > 1) continue;
           for (int64_t blocks : block_sizes(in_blocks, kernel_rows, kernel_columns))
-            for (int64_t rows : tile_sizes(p_.y.h)) try_tiles(rows, columns, blocks, in_blocks, kernel_rows, kernel_columns);
+            for (int64_t rows : tile_sizes(p_.y.h))
+              for (int64_t vector_rows : row_shares(rows)) {
+                LayerTiling t;
+                t.rows = rows;
+                t.vector_rows = vector_rows;
+                t.columns = columns;
+                t.blocks = blocks;
+                t.in_blocks = in_blocks;
+                t.kernel_rows = kernel_rows;
+                t.kernel_columns = kernel_columns;
+                try_orders(t);
+              }
           if (best_) return true;
         }
       }
@@ -136,21 +150,26 @@ class MatrixSearch {
     return split ? std::vector<int64_t>{unit_} : halvings(ceil_div(out_blocks_, unit_) * unit_, unit_);
   }
 
-  void try_tiles(int64_t rows, int64_t columns, int64_t blocks, int64_t in_blocks, int64_t kernel_rows, int64_t kernel_columns) {
+  // Rows of a tile that VECTOR takes over: about as many as keep both engines equally long.
+  std::vector<int64_t> row_shares(int64_t rows) const {
+    if (!divide_rows_) return {0};
+    const double taps = static_cast<double>(p_.rows.kernel * p_.columns.kernel) * valid_;
+    const auto share = static_cast<int64_t>(static_cast<double>(rows) * (taps - 1) / (2 * taps - 1));
+    std::vector<int64_t> shares;
+    for (int64_t s = std::max<int64_t>(1, share); s <= share + 1 && s < rows; ++s) shares.push_back(s);
+    return shares;
+  }
+
+  void try_orders(const LayerTiling& tiles) {
+    const bool divided = vector_blocks_ > 0 || divide_rows_;
     for (const bool channels_outer : {false, true})
       for (const bool whole_input : {true, false}) {
-        LayerTiling t;
-        t.rows = rows;
-        t.columns = columns;
-        t.blocks = blocks;
-        t.in_blocks = in_blocks;
-        t.kernel_rows = kernel_rows;
-        t.kernel_columns = kernel_columns;
+        LayerTiling t = tiles;
         t.channels_outer = channels_outer;
         t.whole_input = whole_input;
         t.vector_blocks = vector_blocks_;
-        if (vector_blocks_ > 0 && whole_input && p_.x_strips) continue;  // each loads what it reads
-        if (!whole_input && (!p_.x_strips || (in_blocks == p_.in_blocks && !grouped_))) continue;
+        if (!whole_input && (!p_.x_strips || (t.in_blocks == p_.in_blocks && !grouped_))) continue;
+        if (divided && whole_input && p_.x_strips) continue;  // each engine's part loads what it reads
         evaluate(t);
       }
   }
@@ -164,17 +183,25 @@ class MatrixSearch {
     const int64_t reductions = ceil_div(chunk_in, t.in_blocks) * ceil_div(p_.rows.kernel, t.kernel_rows) *
                                ceil_div(p_.columns.kernel, t.kernel_columns);
     Cost cost;
-    if (!p_.fits(Memory::acc, t.blocks * t.rows * t.columns, p_.space.acc)) return;
-    if (!weights(t, T, chunks, strips, chunk_in, reductions, cost) || !parameters(t, chunks)) return;
+    const int64_t matrix_rows = t.rows - t.vector_rows;
+    if (!p_.fits(Memory::acc, t.blocks * matrix_rows * t.columns, p_.space.acc)) return;
+    if (!weights(t, T, chunks, strips, chunk_in, reductions, cost) || !parameters(t, chunks, strips, cost)) return;
     if (!activations(t, chunks, strips, reductions, cost)) return;
 
-    const double steps = std::max<double>(static_cast<double>(t.rows * t.columns) * valid_, static_cast<double>(T));
+    const double steps = std::max<double>(static_cast<double>(matrix_rows * t.columns) * valid_, static_cast<double>(T));
     cost.matrix += static_cast<double>(strips * out_blocks_ * chunk_in * p_.rows.kernel * p_.columns.kernel) * steps;
+    // A group that VECTOR does itself costs a step a tap, a drained one a step.
     const double windows = static_cast<double>(p_.rows.kernel * p_.columns.kernel) * valid_;
+    const double own = divide_rows_ ? static_cast<double>(t.vector_rows * p_.out_blocks) / static_cast<double>(t.rows)
+                                    : static_cast<double>(vector_blocks_);
     cost.vector = static_cast<double>(p_.y.n * p_.y.h * p_.y.w * hw.act_groups()) *
-                  (static_cast<double>(p_.out_blocks - vector_blocks_) + static_cast<double>(vector_blocks_) * windows);
-    const double drain = static_cast<double>(t.blocks * t.rows * t.columns * hw.acc_groups());
-    cost.fill += drain + 2 * hw.memory_latency + hw.rows + hw.cols + kTileTax * static_cast<double>(strips * chunks * reductions);
+                  (static_cast<double>(p_.out_blocks) - own + own * windows);
+    // The next layer waits for the last drain, unless it can begin with the first rows.
+    const double drain = static_cast<double>(t.blocks * matrix_rows * t.columns * hw.acc_groups());
+    const bool rows_early = !t.channels_outer && t.rows < p_.y.h;
+    cost.fill += rows_early ? 0.3 * drain : drain + hw.rows + hw.cols + kHandover;
+    if (p_.x_strips || p_.y_stored) cost.fill += 2 * hw.memory_latency;
+    cost.fill += kTileTax * static_cast<double>(strips * chunks * reductions);
     t.cycles = cost.total();
     if (!best_ || t.cycles < best_->cycles) best_ = t;
   }
@@ -201,13 +228,15 @@ class MatrixSearch {
     return true;
   }
 
-  bool parameters(LayerTiling& t, int64_t chunks) {
+  bool parameters(LayerTiling& t, int64_t chunks, int64_t strips, Cost& cost) {
     const int64_t chunk = t.blocks * p_.hw.acc_groups();
     t.keep_parameters = !t.channels_outer && chunk * chunks <= p_.space.par / 2;
-    if (vector_blocks_ > 0) {  // parameters of both engines: half of PAR each
+    if (vector_blocks_ > 0 || divide_rows_) {  // parameters of both engines' parts
       t.keep_parameters = false;
-      const int64_t portion = ceil_div(vector_blocks_, chunks) * vector_words_;
+      const int64_t portion = ceil_div(divide_rows_ ? p_.out_blocks : vector_blocks_, chunks) * vector_words_;
       if (2 * (chunk + portion) > p_.space.par) return false;
+      const double loads = static_cast<double>(t.channels_outer || chunks == 1 ? chunks : chunks * strips);
+      cost.dram += p_.dram_cycles(loads * static_cast<double>(portion * p_.hw.word_bytes(Memory::par)));
     }
     return p_.fits(Memory::par, chunk, t.keep_parameters ? p_.space.par : std::max<int64_t>(1, p_.space.par / 2));
   }
@@ -218,6 +247,7 @@ class MatrixSearch {
     const int64_t in = in_blocks * p_.strip_rows(t.rows) * p_.strip_columns(t.columns);
     const int64_t out = ceil_div(t.blocks * hw.cols, hw.rows) * t.rows * t.columns;
     int64_t needed = (p_.x_strips ? in : 0) + (p_.y_strips ? out : 0) + (p_.second_strips ? out : 0);
+    if (divide_rows_) needed += needed;
     if (vector_blocks_ > 0) needed += needed * ceil_div(vector_blocks_, chunks) / in_blocks;
     if (!p_.fits(Memory::act, needed, p_.space.act)) return false;
     const double bytes = hw.rows;
@@ -241,7 +271,9 @@ class MatrixSearch {
   }
 
   const Problem& p_;
-  int64_t vector_blocks_, vector_words_;
+  int64_t vector_blocks_;
+  bool divide_rows_;
+  int64_t vector_words_;
   int64_t first_block_ = 0, out_blocks_ = 0, unit_ = 1;  // MATRIX's blocks
   double valid_ = 1;
   bool grouped_ = false;
@@ -279,6 +311,7 @@ std::optional<LayerTiling> search_vector(const Problem& p) {
         const double bytes = hw.rows;
         Cost cost;
         cost.vector = groups * static_cast<double>(taps);
+        cost.dram = p.dram_cycles(static_cast<double>(p.y.n * p.out_blocks * par * hw.word_bytes(Memory::par)));
         if (p.x_strips) cost.dram += p.dram_cycles(tiles * static_cast<double>(in) * bytes);
         if (p.second_strips) cost.dram += p.dram_cycles(tiles * static_cast<double>(out) * bytes);
         if (p.y_stored) cost.dram += p.dram_cycles(tiles * static_cast<double>(out) * bytes);
@@ -323,11 +356,12 @@ std::optional<LayerTiling> choose_tiling(const Network& net, int layer, const Hw
     if (t && (!best || t->cycles < best->cycles)) best = t;
   };
   if (p.layer.kind != LayerKind::conv) consider(search_vector(p));
-  if (p.layer.conv) consider(MatrixSearch(p, 0, 0).run());
+  if (p.layer.conv) consider(MatrixSearch(p, 0, false, 0).run());
   if (p.layer.kind == LayerKind::depthwise) {
     const int64_t unit = std::max(1, hw.cols / hw.rows), words = depthwise_words(p) * hw.act_groups();
     const int64_t step = ceil_div(ceil_div(p.out_blocks, kSplits), unit) * unit;
-    for (int64_t b = step; b < p.out_blocks; b += step) consider(MatrixSearch(p, b, words).run());
+    for (int64_t b = step; b < p.out_blocks; b += step) consider(MatrixSearch(p, b, false, words).run());
+    consider(MatrixSearch(p, 0, true, words).run());
   }
   return best;
 }

@@ -16,8 +16,9 @@ struct LayerTiling {
   bool channels_outer = false;  // output-channel chunks around strips, else strips around chunks
   bool keep_weights = false;    // every chunk of the layer is loaded once
   bool keep_parameters = false;
-  // Depthwise on MATRIX: channel blocks [0, vector_blocks) are done by VECTOR meanwhile.
-  int64_t vector_blocks = 0;
+  // Depthwise on MATRIX: VECTOR does channel blocks [0, vector_blocks), or the last vector_rows rows of each tile,
+  // meanwhile.
+  int64_t vector_blocks = 0, vector_rows = 0;
   bool whole_input = true;      // an input strip holds all channels (else those of the chunk)
   double cycles = 0;            // modelled
 };
