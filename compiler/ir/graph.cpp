@@ -10,8 +10,9 @@ namespace dlc::ir {
 std::string Node::where() const {
   std::string s = file.empty() ? "" : file + ": ";
   s += "node '" + name + "' (" + op;
-  if (opset > 0) s += ", domain " + (domain.empty() ? std::string("ai.onnx") : domain) + ", opset " +
-                      std::to_string(opset);
+  if (domain != kDlcDomain && (opset > 0 || !domain.empty())) {
+    s += ", domain " + (domain.empty() ? std::string("ai.onnx") : domain) + ", opset " + std::to_string(opset);
+  }
   return s + ")";
 }
 

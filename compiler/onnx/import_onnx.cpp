@@ -57,7 +57,12 @@ class Importer {
         opset_ = static_cast<int>(std::clamp<int64_t>(import.version(), -1, 1000000));
       }
     }
-    if (opset_ == 0) bad("the model imports no opset of domain ai.onnx");
+    if (opset_ == 0 && model_.opset_import_size() == 0) bad("the model imports no opset");
+    if (opset_ == 0) {
+      throw UserError(ErrorKind::unsupported, path_,
+                      "the model imports only opset " + model_.opset_import(0).domain() +
+                          "; operators of domain ai.onnx are supported");
+    }
     if (opset_ < kFirstOpset || opset_ > kLastOpset) {
       throw UserError(ErrorKind::unsupported, path_,
                       "opset " + std::to_string(opset_) + " is not supported (" + std::to_string(kFirstOpset) +

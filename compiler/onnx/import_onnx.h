@@ -18,7 +18,7 @@ namespace dlc::onnx_import {
 
 struct ImportOptions {
   // Symbolic dimension name (or "input[axis]" for a nameless one) -> value.
-  std::map<std::string, int64_t> dims;
+  std::map<std::string, int64_t> dims = {};
   // Value of the first dimension of a graph input where it is symbolic and not in `dims`.
   int64_t batch = 1;
 };

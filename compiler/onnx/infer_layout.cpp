@@ -206,7 +206,8 @@ void infer_cast(InferContext& c) {
   if (type == ElementType::undefined || type == ElementType::float16) {
     c.unsupported("a cast to " + onnx_type_name(static_cast<int>(std::clamp<int64_t>(to, 0, 1000))));
   }
-  c.node.attributes.erase("saturate");
+  c.node.attributes.erase("saturate");  // both of 8-bit floats only
+  c.node.attributes.erase("round_mode");
   c.set_output(type, c.input(0).shape);
 }
 

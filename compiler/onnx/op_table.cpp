@@ -33,7 +33,7 @@ const std::vector<OperatorRow>& operator_table() {
       {"BatchNormalization", 7, 5, 5, 5,
        {{"epsilon", K::real}, {"momentum", K::real}, {"spatial", K::integer}, {"training_mode", K::integer}},
        infer_batch_normalization, false, "inference only"},
-      {"Cast", 6, 1, 1, 1, {{"to", K::integer}, {"saturate", K::integer}}, infer_cast, true, ""},
+      {"Cast", 6, 1, 1, 1, {{"round_mode", K::text}, {"saturate", K::integer}, {"to", K::integer}}, infer_cast, true, ""},
       {"Clip", 6, 1, 3, 1, {{"min", K::real}, {"max", K::real}}, infer_clip, false, "constant limits"},
       {"Concat", 4, 1, kAny, 1, {{"axis", K::integer}}, infer_concat, true, ""},
       {"Conv", 1, 2, 3, 1, conv_attributes(), infer_conv, false, "2-D"},
