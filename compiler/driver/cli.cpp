@@ -33,12 +33,24 @@ void add_compile_options(CLI::App& app, Options& o) {
   app.add_option("-j,--jobs", o.jobs, "worker threads (results do not depend on it)")->check(CLI::Range(1, 1024));
 }
 
+void add_scaling_options(CLI::App& app, Options& o) {
+  app.add_option("--input-scale", o.input_scale, "real value = (file's value - zero) * scale, for quantised data files");
+  app.add_option("--input-zero", o.input_zero, "see --input-scale");
+}
+
+void add_calibration_options(CLI::App& app, Options& o) {
+  app.add_option("--calibrate", o.calibrate, "example inputs of a float network, which sets its int8 ranges: .npy, .npz or .pb")
+      ->type_name("[NAME=]FILE");
+  app.add_option("--calibration-method", o.calibration_method, "how ranges follow from the values seen: minmax, percentile or mse")
+      ->type_name("NAME");
+  app.add_option("--calibration-percentile", o.calibration_percentile, "what method percentile keeps at each end")->type_name("P");
+}
+
 void add_input_options(CLI::App& app, Options& o) {
   app.add_option("--input", o.inputs, "graph input: .npy, .npz or .pb (TensorProto); without any, seeded random values")
       ->type_name("[NAME=]FILE");
   app.add_option("--seed", o.seed, "seed of random inputs");
-  app.add_option("--input-scale", o.input_scale, "real value = (file's value - zero) * scale, for quantised data files");
-  app.add_option("--input-zero", o.input_zero, "see --input-scale");
+  add_scaling_options(app, o);
   app.add_option("--output-dir", o.output_dir, "write the outputs as .npy under the graph's own names")->type_name("DIR");
   app.add_option("--dump-tensors", o.tensors_dir, "write every tensor that reaches DRAM as .npy, with index.json")
       ->type_name("DIR");
@@ -55,6 +67,7 @@ void add_run(CLI::App& app, Parser& p) {
   CLI::App* run = app.add_subcommand("run", "compile, simulate, check against the reference, print the profile (the default command)");
   run->add_option("model", o.model, "network")->required()->type_name("MODEL.onnx");
   add_compile_options(*run, o);
+  add_calibration_options(*run, o);
   add_input_options(*run, o);
   add_result_options(*run, o);
   run->add_option("--engine", o.engines, "reference, functional, systemc, rtl (repeatable; several are compared)")
@@ -72,6 +85,8 @@ void add_compile(CLI::App& app, Parser& p) {
   compile->add_option("model", o.model, "network")->required()->type_name("MODEL.onnx");
   compile->add_option("-o,--output", o.output, "program file")->required()->type_name("PROGRAM.dlp");
   add_compile_options(*compile, o);
+  add_calibration_options(*compile, o);
+  add_scaling_options(*compile, o);
   add_verbosity(*compile, o);
   compile->callback([&p] { p.command = command_compile; });
 }
@@ -95,10 +110,25 @@ void add_cosim(CLI::App& app, Parser& p) {
   cosim->add_option("model", o.model, "network or program")->required()->type_name("MODEL.onnx|PROGRAM.dlp");
   add_compile_options(*cosim, o);
   cosim->get_option("--hw")->required(false);
+  add_calibration_options(*cosim, o);
   add_input_options(*cosim, o);
   add_result_options(*cosim, o);
   add_verbosity(*cosim, o);
   cosim->callback([&p] { p.command = command_cosim; });
+}
+
+void add_quantize(CLI::App& app, Parser& p) {
+  Options& o = p.options;
+  CLI::App* quantize = app.add_subcommand("quantize", "quantise a float network to int8 (ONNX with QuantizeLinear/DequantizeLinear)");
+  quantize->add_option("model", o.model, "float network")->required()->type_name("MODEL.onnx");
+  quantize->add_option("-o,--output", o.output, "quantised network")->required()->type_name("MODEL.int8.onnx");
+  add_calibration_options(*quantize, o);
+  quantize->get_option("--calibrate")->required();
+  quantize->add_option("--limit", o.limit, "only the first N examples (default 200)")->check(CLI::PositiveNumber)->type_name("N");
+  add_scaling_options(*quantize, o);
+  quantize->add_option("--dim", o.dims, "bind a symbolic dimension")->type_name("NAME=VALUE");
+  add_verbosity(*quantize, o);
+  quantize->callback([&p] { p.command = command_quantize; });
 }
 
 void add_small_commands(CLI::App& app, Parser& p) {
@@ -161,6 +191,7 @@ int dlc_main(int argc, char** argv) {
   add_compile(app, parser);
   add_simulate(app, parser);
   add_cosim(app, parser);
+  add_quantize(app, parser);
   add_small_commands(app, parser);
   try {
     std::vector<std::string> arguments = with_default_command(argc, argv, app);

@@ -12,6 +12,7 @@ int command_disassemble(const Options& options);
 int command_assemble(const Options& options);
 int command_check_hw(const Options& options);
 int command_passes(const Options& options);
+int command_quantize(const Options& options);   // MODEL.onnx -> MODEL.int8.onnx
 int command_diff(const Options& options);       // two reports, layer by layer
 int command_rtl(const Options& options);        // the configured SystemVerilog
 

@@ -7,12 +7,28 @@
 #include <sstream>
 
 #include "compiler/accel/compile.h"
+#include "compiler/driver/calibration_data.h"
 #include "compiler/onnx/import_onnx.h"
 #include "isa/error.h"
 #include "isa/program_file.h"
 
 namespace dlc {
 namespace {
+
+passes::PipelineOptions pipeline_options(const Options& options) {
+  passes::PipelineOptions p;
+  if (!options.passes.empty()) {
+    p.passes.clear();
+    std::stringstream list(options.passes);
+    for (std::string name; std::getline(list, name, ',');) p.passes.push_back(name);
+  }
+  p.skip = options.skip_passes;
+  p.bisect_limit = options.passes_bisect_limit;
+  p.dump_directory = options.dump_ir;
+  return p;
+}
+
+}  // namespace
 
 std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& dims) {
   std::map<std::string, int64_t> result;
@@ -32,21 +48,6 @@ std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& dims) 
   return result;
 }
 
-passes::PipelineOptions pipeline_options(const Options& options) {
-  passes::PipelineOptions p;
-  if (!options.passes.empty()) {
-    p.passes.clear();
-    std::stringstream list(options.passes);
-    for (std::string name; std::getline(list, name, ',');) p.passes.push_back(name);
-  }
-  p.skip = options.skip_passes;
-  p.bisect_limit = options.passes_bisect_limit;
-  p.dump_directory = options.dump_ir;
-  return p;
-}
-
-}  // namespace
-
 Compiled compile_model(const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
   Compiled c;
@@ -54,6 +55,7 @@ Compiled compile_model(const Options& options) {
   onnx_import::ImportOptions import;
   import.dims = parse_dims(options.dims);
   c.graph = onnx_import::import_onnx(options.model, import);                            // ONNX -> Graph IR
+  const std::string quantised = quantize_if_float(c.graph, options);                    // float -> Q/DQ
   c.pipeline = passes::run_pipeline(c.graph, pipeline_options(options));                // Q/DQ -> integer operators, fusion
   c.parts = partition(c.graph, options.no_fallback);                                    // accelerator | host
   c.program = accel::compile_accelerator(c.graph, c.parts.region, c.hw);                // tiles, schedule, allocation, encoding
@@ -62,6 +64,7 @@ Compiled compile_model(const Options& options) {
   const std::vector<std::string> faults = verify_program(c.program, c.hw);              // nothing runs unverified
   if (!faults.empty()) throw std::logic_error("the compiler made an invalid program (please report this): " + faults.front());
   c.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (!options.quiet && !quantised.empty()) std::fprintf(stderr, "%s\n", quantised.c_str());
   if (options.verbose > 0) {
     for (const auto& t : c.pipeline.times)
       std::fprintf(stderr, "pass %-28s %8.3f ms  %4zu -> %zu nodes\n", t.name.c_str(), t.seconds * 1e3, t.nodes_before, t.nodes_after);

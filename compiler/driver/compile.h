@@ -19,6 +19,9 @@ struct Compiled {
   double seconds = 0;
 };
 
+// --dim NAME=VALUE arguments. UserError (bad_input) for anything else.
+std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& dims);
+
 // options: hw, model, dims, passes, no_fallback ... Throws UserError.
 Compiled compile_model(const Options& options);
 

@@ -17,6 +17,9 @@ struct Options {
   std::string tensors_dir;             // --dump-tensors: every tensor that reaches DRAM, as .npy + index.json
   std::string dataset, labels;         // --dataset, --labels
   int64_t limit = 0;                   // --limit, 0: all
+  std::vector<std::string> calibrate;  // --calibrate [NAME=]FILE: example inputs of a float network
+  std::string calibration_method = "minmax";  // --calibration-method
+  double calibration_percentile = 99.99;      // --calibration-percentile
   std::vector<std::string> dims;       // --dim NAME=VALUE
   std::vector<std::string> engines;    // --engine
   std::string report, trace, trace_text;
