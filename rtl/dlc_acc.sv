@@ -132,6 +132,24 @@ module dlc_acc (
         assert (!(d_hit[i] && ld_hit[i])) else $error("ACC bank: VECTOR and LOAD write");
       end
     end
+    // MATRIX passes from column to column: it reads in 0 .. Cols-1 cycles from now, and writes two later.
+    logic [Cols:0]   m_line_q;  // bit k: an access that column 0 has made k+1 cycles ago
+    logic [Cols-2:0] m_read_q;  // ... and that reads
+    logic            m_here;
+    assign m_here = ctrl[CtrlW-1] && (ctrl[RowW +: PhysW] == PhysW'(i));
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        m_line_q <= '0;
+        m_read_q <= '0;
+      end else begin
+        m_line_q <= {m_line_q[Cols-1:0], m_here};
+        m_read_q <= {m_read_q[Cols-3:0], m_here && !ctrl[CtrlW-2]};
+        assert (!(re[i] && ((|m_read_q) || (m_here && !ctrl[CtrlW-2]))))
+          else $error("ACC bank: MATRIX and another engine read");
+        assert (!((d_hit[i] || ld_hit[i]) && (|m_line_q[Cols:1])))
+          else $error("ACC bank: MATRIX and another engine write");
+      end
+    end
 `endif
   end
 

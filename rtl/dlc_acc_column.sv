@@ -80,14 +80,6 @@ module dlc_acc_column #(
       .re_i(m_read || re_i[i]),
       .raddr_i(m_read ? row_a : raddr_i[i*RowW +: RowW]),
       .rdata_o(rdata[i]));
-`ifndef SYNTHESIS
-    always_ff @(posedge clk_i) begin
-      if (rst_ni) begin
-        assert (!(m_write && we_i[i])) else $error("ACC bank: MATRIX and another engine write");
-        assert (!(m_read && re_i[i])) else $error("ACC bank: MATRIX and another engine read");
-      end
-    end
-`endif
   end
 
   assign a_data_o = rdata[a_sel_i];

@@ -26,7 +26,7 @@ module dlc_axi_read_arbiter (
     if (free && (fetch_valid_i || load_valid_i)) begin
       ar_id_o   <= !fetch_valid_i;
       ar_addr_o <= fetch_valid_i ? fetch_addr_i : load_addr_i;
-      ar_len_o  <= 8'(fetch_valid_i ? fetch_beats_i : load_beats_i) - 8'd1;
+      ar_len_o  <= (fetch_valid_i ? 8'(fetch_beats_i) : 8'(load_beats_i)) - 8'd1;
     end
     if (!rst_ni) ar_valid_o <= 1'b0;
     else if (free) ar_valid_o <= fetch_valid_i || load_valid_i;

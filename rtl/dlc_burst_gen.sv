@@ -37,13 +37,13 @@ module dlc_burst_gen (
   logic [RowW-1:0]  offset_q;    // position in the row
   logic [3:0]       word_log_q;
 
-  logic [2:0]       row_advance;
+  logic [2:0]       row_at_last, row_advance;
   logic             row_end, row_step;
   logic [DramW-1:0] row_dram, next_row_dram;
   logic [AddrW-1:0] row_word, next_row_word;
 
   dlc_loop_counter #(.Levels(3), .CountW(16)) u_rows (
-    .clk_i, .load_i(start_i), .count_i, .step_i(row_step), .at_last_o(), .advance_o(row_advance));
+    .clk_i, .load_i(start_i), .count_i, .step_i(row_step), .at_last_o(row_at_last), .advance_o(row_advance));
   dlc_address_walker #(.Levels(3), .AddrW(DramW), .StrideW(32)) u_dram (
     .clk_i, .load_i(start_i), .base_i(dram_address_i), .stride_i(dram_stride_i), .step_i(row_step),
     .advance_i(row_advance), .addr_o(row_dram), .next_o(next_row_dram));
@@ -102,7 +102,7 @@ module dlc_burst_gen (
     else if (next_i && last_o) valid_q <= 1'b0;
   end
 
-  // The row's own address and the next word are only needed inside the walkers.
+  // Only needed inside the walkers, or carries.
   logic unused;
-  assign unused = ^{row_dram, next_row_word};
+  assign unused = ^{row_at_last, row_dram, next_row_word, row_last_byte[BusLog-1:0]};
 endmodule

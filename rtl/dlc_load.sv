@@ -38,7 +38,8 @@ module dlc_load (
   localparam int unsigned FlyW   = $clog2(dlc_config_pkg::LOAD_INFLIGHT + 1);
 
   // ---- front: instruction -> bursts ----
-  logic [2:0]  memory, memory_q;
+  logic [2:0]  memory;
+  logic [1:0]  memory_q;
   logic [3:0]  word_log;
   logic        gen_valid, gen_last, generate_burst;
   logic [dlc_pkg::DRAM_W-1:0]  gen_addr;
@@ -78,7 +79,7 @@ module dlc_load (
                    (inflight_q != FlyW'(dlc_config_pkg::LOAD_INFLIGHT));
 
   always_ff @(posedge clk_i) begin
-    if (start_o) memory_q <= memory;
+    if (start_o) memory_q <= memory[1:0];
     if (generate_burst) begin
       req_addr_o  <= gen_addr;
       req_beats_o <= gen_beats;
@@ -101,7 +102,7 @@ module dlc_load (
   assign last_beat = beat_i && beat_last_i;
   always_ff @(posedge clk_i) begin
     if (generate_burst) begin
-      desc_q[wptr_q] <= {gen_last, memory_q[1:0], gen_lo, gen_bytes, gen_sp};
+      desc_q[wptr_q] <= {gen_last, memory_q, gen_lo, gen_bytes, gen_sp};
       wptr_q <= next_ptr(wptr_q);
     end
     if (last_beat) rptr_q <= next_ptr(rptr_q);

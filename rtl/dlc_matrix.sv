@@ -44,7 +44,7 @@ module dlc_matrix (
   logic             last_word;
   logic [3:0]       tile_at_last, tile_advance;
   logic             tile_last;
-  logic [3:0]       tile_nonzero_q;  // tile index k is not zero
+  logic [3:1]       tile_nonzero_q;  // tile index k is not zero
   logic [AddrW-1:0] tile_act, tile_acc, unused_wgt, next_wgt, unused_act, unused_acc;
   logic             accumulate_q, clear_q, act_signed_q, wgt_signed_q;
   logic [8:0]       act_zero_q, wgt_zero_q;
@@ -90,7 +90,7 @@ module dlc_matrix (
     end else if (tile_go) begin
       wgt_addr_q <= next_wgt;
       word_q     <= '0;
-      for (int unsigned k = 0; k < 4; k++) begin
+      for (int unsigned k = 1; k < 4; k++) begin
         if (tile_advance[k]) tile_nonzero_q[k] <= 1'b1;
         for (int unsigned outer = 0; outer < k; outer++) if (tile_advance[outer]) tile_nonzero_q[k] <= 1'b0;
       end
@@ -145,7 +145,7 @@ module dlc_matrix (
       act_signed_o    <= act_signed_q;
       act_zero_o      <= act_zero_q;
       act_clear_o     <= clear_q;
-      acc_overwrite_o <= !accumulate_q && (tile_nonzero_q[3:1] == '0);
+      acc_overwrite_o <= !accumulate_q && (tile_nonzero_q == '0);
       last_tile_q     <= tile_last;
     end
     step_first_q <= tile_go;

@@ -35,7 +35,7 @@ module dlc_par_mem (
     .valid_i(ld_valid_i), .sp_i(ld_sp_i), .lo_i(ld_lo_i), .n_i(ld_n_i), .data_i(ld_data_i),
     .we_o(ld_we), .addr_o(ld_word), .group_o(ld_group), .data_o(ld_data));
 
-  logic [SubW-1:0] param_sub, tap_sub, param_sub_q, tap_sub_q;
+  logic [SubW-1:0] param_sub, tap_sub;
   logic [3:0]      tap_index_q;
   if (Sub > 1) begin : gen_sub_number
     assign param_sub = param_addr_i[SubLog-1:0];
@@ -44,17 +44,10 @@ module dlc_par_mem (
     assign param_sub = '0;
     assign tap_sub   = '0;
   end
-  always_ff @(posedge clk_i) begin
-    if (param_re_i) param_sub_q <= param_sub;
-    if (tap_re_i) begin
-      tap_sub_q   <= tap_sub;
-      tap_index_q <= tap_index_i;
-    end
-  end
+  always_ff @(posedge clk_i) if (tap_re_i) tap_index_q <= tap_index_i;
 
   for (genvar l = 0; l < Lanes; l++) begin : gen_lane
-    logic [127:0] param[Sub];
-    logic [127:0] taps[Sub];
+    logic [127:0] param, tap_entry;
     for (genvar s = 0; s < Sub; s++) begin : gen_sram
       logic [16/Granule-1:0] we;
       logic [127:0]          wdata;
@@ -68,12 +61,24 @@ module dlc_par_mem (
         .clk_i, .we_i(we), .waddr_i(RowW'(ld_word[s*AddrW +: AddrW] >> SubLog)), .wdata_i(wdata),
         .re_i({tap_re_i && (tap_sub == SubW'(s)), param_re_i && (param_sub == SubW'(s))}),
         .raddr_i({RowW'(tap_addr_i >> SubLog), RowW'(param_addr_i >> SubLog)}), .rdata_o(rdata));
-      assign param[s] = rdata[127:0];
-      assign taps[s]  = rdata[255:128];
     end
-    logic [127:0] tap_entry;
+    if (Sub == 1) begin : gen_one
+      assign param     = gen_sram[0].rdata[127:0];
+      assign tap_entry = gen_sram[0].rdata[255:128];
+    end else begin : gen_select
+      logic [SubW-1:0] param_sub_q, tap_sub_q;
+      logic [255:0]    rdata[Sub];
+      always_ff @(posedge clk_i) begin
+        if (param_re_i) param_sub_q <= param_sub;
+        if (tap_re_i) tap_sub_q <= tap_sub;
+      end
+      for (genvar s = 0; s < Sub; s++) begin : gen_rdata
+        assign rdata[s] = gen_sram[s].rdata;
+      end
+      assign param     = rdata[param_sub_q][127:0];
+      assign tap_entry = rdata[tap_sub_q][255:128];
+    end
     logic [31:0]  tap_quarter;
-    assign tap_entry = taps[tap_sub_q];
     always_comb begin
       unique case (tap_index_q[3:2])
         2'd0:    tap_quarter = tap_entry[31:0];
@@ -82,7 +87,7 @@ module dlc_par_mem (
         default: tap_quarter = tap_entry[127:96];
       endcase
     end
-    assign param_data_o[l*128 +: 128] = param[param_sub_q];
+    assign param_data_o[l*128 +: 128] = param;
     assign tap_data_o[l*8 +: 8] = 8'(tap_quarter >> {tap_index_q[1:0], 3'b000});
   end
 

@@ -25,9 +25,11 @@ module dlc_pe #(
   always_ff @(posedge clk_i) begin
     act_q <= act_i;
     wgt_q <= wgt_i;
-    if (act_i[11]) shadow_q <= wgt_i[Lane*9 +: 9];
-    if (act_i[10]) active_q <= shadow_q;
-    if (act_i[9]) sum_q <= sum_i + SumW'($signed(act_i[8:0]) * $signed({{9{active_q[8]}}, active_q}));
+    if (|act_i[11:10]) begin  // rare: one test in the usual cycle keeps the simulation fast
+      if (act_i[11]) shadow_q <= wgt_i[Lane*9 +: 9];
+      if (act_i[10]) active_q <= shadow_q;
+    end
+    if (act_i[9]) sum_q <= SumW'(32'(sum_i) + 32'($signed(act_i[8:0])) * 32'($signed(active_q)));
   end
 
   assign act_o = act_q;
