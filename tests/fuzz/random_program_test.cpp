@@ -1,11 +1,15 @@
 // Random programs: valid, reproducible, and all devices agree on them.
 #include "tests/fuzz/random_program.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <functional>
+#include <memory>
 
 #include "isa/program_file.h"
 #include "tests/fuzz/any_order_device.h"
 #include "tests/fuzz/compare.h"
+#include "tests/fuzz/random_hwconfig.h"
 
 namespace dlc {
 namespace {
@@ -93,16 +97,32 @@ TEST_CASE("random programs give the same bytes in every order that their waits a
   }
 }
 
-TEST_CASE("functional and SystemC models agree on random programs") {
-  for (const HwConfig& base : configurations()) {
-    for (uint64_t seed = 0; seed < kPrograms; ++seed) {
-      const HwConfig hw = vary_memory(base, seed);
-      const auto functional = make_functional_device(hw), systemc = make_systemc_device(hw);
-      const Program program = random_program(hw, seed, random_options(seed));
-      INFO(hw.name << ", seed " << seed);
-      REQUIRE(compare_devices(program, hw, *functional, *systemc, false) == "");
-    }
+void require_agreement(const HwConfig& base, uint64_t programs,
+                       const std::function<std::unique_ptr<Device>(const HwConfig&)>& a,
+                       const std::function<std::unique_ptr<Device>(const HwConfig&)>& b, bool times) {
+  for (uint64_t seed = 0; seed < programs; ++seed) {
+    const HwConfig hw = vary_memory(base, seed);
+    const Program program = random_program(hw, seed, random_options(seed));
+    INFO(hw.name << ", seed " << seed);
+    REQUIRE(compare_devices(program, hw, *a(hw), *b(hw), times) == "");
   }
+}
+
+TEST_CASE("functional and SystemC models agree on random programs") {
+  for (const HwConfig& hw : configurations())
+    require_agreement(hw, kPrograms, make_functional_device, make_systemc_device, false);
+}
+
+TEST_CASE("functional and SystemC models agree on random machines") {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    require_agreement(random_hwconfig(seed), 8, make_functional_device, make_systemc_device, false);
+  }
+}
+
+// Values from the functional model's engine, times from closed forms, against the hardware: every byte, every
+// start and retire cycle, every counter.
+TEST_CASE("SystemC and RTL agree on random programs in every byte and cycle") {
+  require_agreement(configurations().front(), kPrograms, make_systemc_device, make_rtl_device, true);
 }
 
 }  // namespace
