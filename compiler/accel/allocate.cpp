@@ -12,11 +12,14 @@ struct Interval {
   int64_t begin, end;
 };
 
-bool lives_with(const Buffer& a, const Buffer& b) { return a.first_task <= b.last_task && b.first_task <= a.last_task; }
+bool lives_with(const Buffer& a, const Buffer& b) {
+  return a.first_task <= b.last_task && b.first_task <= a.last_task;
+}
 
 // Free intervals of [0, words), given what is taken.
 std::vector<Interval> gaps(std::vector<Interval> taken, int64_t words) {
-  std::sort(taken.begin(), taken.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  std::sort(taken.begin(), taken.end(),
+            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   std::vector<Interval> free;
   int64_t at = 0;
   for (const Interval& t : taken) {
@@ -38,7 +41,8 @@ class Placer {
     order_.resize(g_.buffers().size());
     std::iota(order_.begin(), order_.end(), 0);
     if (auto failure = place_pinned()) return failure;
-    std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return buffer(a).first_task < buffer(b).first_task; });
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](int a, int b) { return buffer(a).first_task < buffer(b).first_task; });
     bank_writer_.assign(hw_.activation.banks, {Writer::none, 0});
     for (int b : order_) {
       if (buffer(b).pinned) {
@@ -78,13 +82,14 @@ class Placer {
     return false;
   }
 
-  // First so that a tensor that LOAD writes shares no bank with one that VECTOR writes; if that wastes too much
-  // space, without that wish.
+  // First so that a tensor that LOAD writes shares no bank with one that VECTOR writes; if that wastes too
+  // much space, without that wish.
   std::optional<PlacementFailure> place_pinned() {
     std::vector<int> pinned;
     for (int b : order_)
       if (buffer(b).pinned) pinned.push_back(b);
-    std::stable_sort(pinned.begin(), pinned.end(), [&](int a, int b) { return buffer(a).words > buffer(b).words; });
+    std::stable_sort(pinned.begin(), pinned.end(),
+                     [&](int a, int b) { return buffer(a).words > buffer(b).words; });
     const auto failure = place_pinned(pinned, true);
     return failure ? place_pinned(pinned, false) : failure;
   }
@@ -96,11 +101,13 @@ class Placer {
       x.address = -1;
       std::vector<Interval> taken;
       for (int other : pinned_)
-        if (lives_with(x, buffer(other))) taken.push_back({buffer(other).address, buffer(other).address + buffer(other).words});
+        if (lives_with(x, buffer(other)))
+          taken.push_back({buffer(other).address, buffer(other).address + buffer(other).words});
       std::pair<int64_t, int64_t> best{INT64_MAX, INT64_MAX};
       for (const Interval& gap : gaps(taken, hw_.words(Memory::act)))
         for (int64_t at : candidates(x, gap, gap.begin))
-          if (!shares_bank_with_partner(b, at)) best = std::min(best, {keep_writers_apart ? writers_met(x, at) : 0, at});
+          if (!shares_bank_with_partner(b, at))
+            best = std::min(best, {keep_writers_apart ? writers_met(x, at) : 0, at});
       if (best.second == INT64_MAX) return PlacementFailure{b, 0};
       x.address = best.second;
       pinned_.push_back(b);
@@ -114,8 +121,8 @@ class Placer {
     int64_t met = 0;
     for (int other : pinned_) {
       const Buffer& o = g_.buffers()[other];
-      met += lives_with(x, o) && writer_of(x) != writer_of(o) && at / bank <= (o.address + o.words - 1) / bank &&
-             o.address / bank <= (at + x.words - 1) / bank;
+      met += lives_with(x, o) && writer_of(x) != writer_of(o) &&
+             at / bank <= (o.address + o.words - 1) / bank && o.address / bank <= (at + x.words - 1) / bank;
     }
     return met;
   }
@@ -126,10 +133,12 @@ class Placer {
     auto& live = live_[m];
     std::erase_if(live, [&](int other) { return buffer(other).last_task < x.first_task; });
     std::vector<Interval> taken;
-    for (int other : live) taken.push_back({buffer(other).address, buffer(other).address + buffer(other).words});
+    for (int other : live)
+      taken.push_back({buffer(other).address, buffer(other).address + buffer(other).words});
     if (x.memory == Memory::act)
       for (int other : pinned_)
-        if (lives_with(x, buffer(other))) taken.push_back({buffer(other).address, buffer(other).address + buffer(other).words});
+        if (lives_with(x, buffer(other)))
+          taken.push_back({buffer(other).address, buffer(other).address + buffer(other).words});
 
     const bool compact = compact_.count(x.layer) > 0;
     const int64_t from = compact ? 0 : next_[m];
@@ -172,7 +181,8 @@ class Placer {
   }
 
   Writer writer_of(const Buffer& x) const {
-    return std::holds_alternative<isa::Load>(g_.task(x.first_task).instruction) ? Writer::load : Writer::vector;
+    return std::holds_alternative<isa::Load>(g_.task(x.first_task).instruction) ? Writer::load
+                                                                                : Writer::vector;
   }
 
   // Banks that a strip with another writer used lately: the two writers would wait for each other.
@@ -193,7 +203,8 @@ class Placer {
     if (x.memory != Memory::act) return;
     const int64_t bank = hw_.bank_words(Memory::act);
     ++placed_;
-    for (int64_t i = x.address / bank; i <= (x.address + x.words - 1) / bank; ++i) bank_writer_[i] = {writer_of(x), placed_};
+    for (int64_t i = x.address / bank; i <= (x.address + x.words - 1) / bank; ++i)
+      bank_writer_[i] = {writer_of(x), placed_};
   }
 
   TileGraph& g_;
@@ -203,7 +214,8 @@ class Placer {
   std::vector<std::vector<int>> partners_;
   std::array<std::vector<int>, 4> live_;
   std::array<int64_t, 4> next_{};
-  std::vector<std::pair<Writer, int64_t>> bank_writer_;  // per ACT bank: who writes the last buffer there, and when placed
+  std::vector<std::pair<Writer, int64_t>>
+      bank_writer_;  // per ACT bank: who writes the last buffer there, and when placed
   int64_t placed_ = 0;
 };
 

@@ -17,8 +17,8 @@ struct PlacementFailure {
   int64_t free_words = 0;  // in all, in pieces that are too small
 };
 
-// compact: layers whose buffers are placed from address 0 up instead of rotating; for those that nearly fill a
-// memory. Result: nothing, or the first buffer without a place.
+// compact: layers whose buffers are placed from address 0 up instead of rotating; for those that nearly fill
+// a memory. Result: nothing, or the first buffer without a place.
 std::optional<PlacementFailure> place_buffers(TileGraph& graph, const std::set<int>& compact);
 
 }  // namespace dlc::accel

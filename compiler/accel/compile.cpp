@@ -18,10 +18,14 @@ namespace {
 
 void lower_layer(Lowering& l) {
   switch (l.plan().kind) {
-    case LayerKind::conv: return lower_conv(l, {});
-    case LayerKind::depthwise: return lower_depthwise(l);
-    case LayerKind::pool: return lower_pool(l);
-    case LayerKind::add: return lower_add(l);
+    case LayerKind::conv:
+      return lower_conv(l, {});
+    case LayerKind::depthwise:
+      return lower_depthwise(l);
+    case LayerKind::pool:
+      return lower_pool(l);
+    case LayerKind::add:
+      return lower_add(l);
   }
 }
 
@@ -51,7 +55,8 @@ Lowered lower_network(const Network& network, const HwConfig& hw, const AccelOpt
       throw UserError(ErrorKind::unsupported, out.net.layers[b.layer].where,
                       "does not fit on " + hw.name + ": no room for its " + b.name + " of " +
                           std::to_string(b.words * hw.word_bytes(b.memory)) + " bytes; " +
-                          std::to_string(failure->free_words * hw.word_bytes(b.memory)) + " bytes are free in smaller pieces");
+                          std::to_string(failure->free_words * hw.word_bytes(b.memory)) +
+                          " bytes are free in smaller pieces");
   }
 }
 
@@ -77,7 +82,8 @@ void add_tensors(Program& p, const ir::Graph& graph, const Network& net, const H
     p.tensors.push_back(tensor_info(graph, t.value, t, hw));
     if (t.region_input) p.inputs.push_back(t.name);
   }
-  for (const auto& [value, t] : net.output_views) p.tensors.push_back(tensor_info(graph, value, net.tensors[t], hw));
+  for (const auto& [value, t] : net.output_views)
+    p.tensors.push_back(tensor_info(graph, value, net.tensors[t], hw));
   for (const TensorPlan& t : net.tensors)
     if (t.region_output) p.outputs.push_back(t.name);
 }
@@ -107,10 +113,10 @@ void check(const Program& p, const HwConfig& hw) {
 
 Program compile_accelerator(const ir::Graph& graph, const std::vector<ir::NodeId>& region, const HwConfig& hw,
                             const AccelOptions& options) {
-  const Network network = build_network(graph, region, hw);      // layers and tensors, views resolved
-  Lowered lowered = lower_network(network, hw, options);         // residency, tiles, buffers, addresses
-  add_dependencies(*lowered.graph);                              // hazards and bank ports -> edges
-  const Schedule plan = schedule(*lowered.graph);                // program order
+  const Network network = build_network(graph, region, hw);  // layers and tensors, views resolved
+  Lowered lowered = lower_network(network, hw, options);     // residency, tiles, buffers, addresses
+  add_dependencies(*lowered.graph);                          // hazards and bank ports -> edges
+  const Schedule plan = schedule(*lowered.graph);            // program order
 
   Program p;
   p.hw_hash = hwconfig_hash(hw);
@@ -119,7 +125,7 @@ Program compile_accelerator(const ir::Graph& graph, const std::vector<ir::NodeId
   p.model = graph.name;
   p.layers = lowered.net.info;
   add_tensors(p, graph, lowered.net, hw);
-  add_instructions(p, *lowered.graph, plan.order);               // waits, absolute addresses
+  add_instructions(p, *lowered.graph, plan.order);  // waits, absolute addresses
   place_program(p, lowered.dram);
   Segment segment;
   segment.instruction_count = static_cast<uint32_t>(p.instructions.size());

@@ -22,10 +22,10 @@ std::optional<std::string> refusal(const ir::Graph& graph, ir::NodeId node);
 // region: the accelerator's nodes (qconv, qadd, qpool, reshape), producers first. What they read from outside
 // (constants apart) and what others read from them are 8-bit tensors in DRAM, blocked layout.
 //
-// Fills everything of Program but host segments and host_graph: one accelerator segment; inputs and outputs are
-// the region's. Deterministic: the same graph and configuration give the same bytes.
-// Throws UserError(unsupported): node that the machine cannot run, or that does not fit: buffer, bytes needed
-// and bytes there.
+// Fills everything of Program but host segments and host_graph: one accelerator segment; inputs and outputs
+// are the region's. Deterministic: the same graph and configuration give the same bytes. Throws
+// UserError(unsupported): node that the machine cannot run, or that does not fit: buffer, bytes needed and
+// bytes there.
 Program compile_accelerator(const ir::Graph& graph, const std::vector<ir::NodeId>& region, const HwConfig& hw,
                             const AccelOptions& options = {});
 

@@ -32,7 +32,8 @@ class Builder {
   explicit Builder(TileGraph& graph) : g_(graph), hw_(graph.hw()) {
     for (Memory m : {Memory::act, Memory::wgt, Memory::acc, Memory::par})
       units_[static_cast<int>(m)].resize(static_cast<size_t>(hw_.words(m) * units_per_word(m)));
-    for (int acc = 0; acc < 2; ++acc) banks_[acc].resize(hw_.scratchpad(acc ? Memory::acc : Memory::act).banks);
+    for (int acc = 0; acc < 2; ++acc)
+      banks_[acc].resize(hw_.scratchpad(acc ? Memory::acc : Memory::act).banks);
   }
 
   void run() {
@@ -93,7 +94,8 @@ class Builder {
     }
   }
 
-  // Only a STORE makes DRAM bytes that a LOAD reads; each tensor has its own addresses, so nothing is overwritten.
+  // Only a STORE makes DRAM bytes that a LOAD reads; each tensor has its own addresses, so nothing is
+  // overwritten.
   void dram_hazards(int t, const isa::Instruction& instruction) {
     auto rows = [&](const auto& c, auto&& visit) {
       for (uint32_t i = 0; i < c.count[0]; ++i)

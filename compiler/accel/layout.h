@@ -21,9 +21,10 @@ Nchw as_nchw(const std::vector<int64_t>& shape);
 int64_t blocked_bytes(const std::vector<int64_t>& shape, int rows);
 
 // logical: one byte an element. Lanes of channels that do not exist get `pad`.
-std::vector<uint8_t> pack_blocked(const std::vector<int64_t>& shape, std::span<const uint8_t> logical, int rows,
-                                  uint8_t pad);
+std::vector<uint8_t> pack_blocked(const std::vector<int64_t>& shape, std::span<const uint8_t> logical,
+                                  int rows, uint8_t pad);
 // The inverse; padding is dropped.
-std::vector<uint8_t> unpack_blocked(const std::vector<int64_t>& shape, std::span<const uint8_t> blocked, int rows);
+std::vector<uint8_t> unpack_blocked(const std::vector<int64_t>& shape, std::span<const uint8_t> blocked,
+                                    int rows);
 
 }  // namespace dlc::accel

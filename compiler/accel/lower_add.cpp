@@ -39,7 +39,9 @@ void lower_add(Lowering& l) {
     for (int64_t r = 0; r < y.shape.h; r += t.rows)
       for (int64_t c = 0; c < y.shape.w; c += t.columns)
         for (int64_t b = 0; b < y.blocks; b += t.blocks)
-          tile(l, {image, {b, std::min(b + t.blocks, y.blocks)}, {r, std::min(r + t.rows, y.shape.h)},
+          tile(l, {image,
+                   {b, std::min(b + t.blocks, y.blocks)},
+                   {r, std::min(r + t.rows, y.shape.h)},
                    {c, std::min(c + t.columns, y.shape.w)}});
 }
 

@@ -1,8 +1,9 @@
 // Convolution (dense or grouped, fully connected) on MATRIX, drained by VECTOR.
 //
 // Weights lie in DRAM as [output block][input block][kernel row][kernel column][rows x cols]. A weight chunk
-// (tiling.h) is loaded into WGT; a tile of outputs accumulates over its reduction chunks; one MATRIX instruction
-// covers all taps of a chunk that reach the same output rectangle, so padding is neither stored nor computed.
+// (tiling.h) is loaded into WGT; a tile of outputs accumulates over its reduction chunks; one MATRIX
+// instruction covers all taps of a chunk that reach the same output rectangle, so padding is neither stored
+// nor computed.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -26,8 +27,17 @@ struct Weights {
 class ConvLowering {
  public:
   ConvLowering(Lowering& l, const Beside& beside)
-      : l_(l), beside_(beside), hw_(l.hw), t_(l.tiling), p_(l.plan()), conv_(*p_.conv), x_(l.tensor(p_.x)), y_(l.tensor(p_.y)),
-        rows_(window_axis(l.net, p_, 0)), columns_(window_axis(l.net, p_, 1)), out_blocks_(ceil_div(y_.shape.c, hw_.cols)),
+      : l_(l),
+        beside_(beside),
+        hw_(l.hw),
+        t_(l.tiling),
+        p_(l.plan()),
+        conv_(*p_.conv),
+        x_(l.tensor(p_.x)),
+        y_(l.tensor(p_.y)),
+        rows_(window_axis(l.net, p_, 0)),
+        columns_(window_axis(l.net, p_, 1)),
+        out_blocks_(ceil_div(y_.shape.c, hw_.cols)),
         first_block_(t_.vector_blocks * hw_.rows / hw_.cols) {}
 
   void run() {
@@ -109,7 +119,8 @@ class ConvLowering {
 
   // The chunk's weights, loaded where they are not there yet.
   Weights weights(Range chunk, const Reduction& part, Range in) {
-    const auto key = std::tuple(chunk.begin, part.in_blocks.begin, part.kernel_rows.begin, part.kernel_columns.begin);
+    const auto key =
+        std::tuple(chunk.begin, part.in_blocks.begin, part.kernel_rows.begin, part.kernel_columns.begin);
     if (auto it = weights_.find(key); it != weights_.end()) return it->second;
     const int64_t tile = hw_.tile_words(), tile_bytes = int64_t{hw_.rows} * hw_.cols;
     Weights w;
@@ -118,7 +129,8 @@ class ConvLowering {
     w.block_stride = part.in_blocks.size() * w.in_stride;
     w.buffer = l_.graph.add_buffer(Memory::wgt, chunk.size() * w.block_stride, "weights", l_.layer);
     const int64_t kernel_bytes = rows_.kernel * columns_.kernel * tile_bytes;
-    const int64_t first = block_offset_[chunk.begin - first_block_] + (part.in_blocks.begin - in.begin) * kernel_bytes +
+    const int64_t first = block_offset_[chunk.begin - first_block_] +
+                          (part.in_blocks.begin - in.begin) * kernel_bytes +
                           (part.kernel_rows.begin * columns_.kernel + part.kernel_columns.begin) * tile_bytes;
     const bool whole_columns = part.kernel_columns.size() == columns_.kernel;
     const bool whole_kernel = whole_columns && part.kernel_rows.size() == rows_.kernel;
@@ -132,8 +144,10 @@ class ConvLowering {
     } else {
       const int64_t runs = whole_kernel ? 1 : part.kernel_rows.size();
       load.row_bytes = static_cast<uint32_t>((whole_kernel ? w.in_stride : w.row_stride) * word_bytes);
-      load.count = {static_cast<uint32_t>(chunk.size()), static_cast<uint32_t>(part.in_blocks.size()), static_cast<uint32_t>(runs)};
-      load.stride = {static_cast<int32_t>(w.block_stride), static_cast<int32_t>(w.in_stride), static_cast<int32_t>(w.row_stride)};
+      load.count = {static_cast<uint32_t>(chunk.size()), static_cast<uint32_t>(part.in_blocks.size()),
+                    static_cast<uint32_t>(runs)};
+      load.stride = {static_cast<int32_t>(w.block_stride), static_cast<int32_t>(w.in_stride),
+                     static_cast<int32_t>(w.row_stride)};
       load.dram_stride = {static_cast<int32_t>(in.size() * kernel_bytes), static_cast<int32_t>(kernel_bytes),
                           static_cast<int32_t>(columns_.kernel * tile_bytes)};
     }
@@ -146,13 +160,13 @@ class ConvLowering {
     const Range groups = drain_groups(chunk);
     const int buffer = l_.graph.add_buffer(Memory::par, groups.size(), "rescale parameters", l_.layer);
     const int64_t word = hw_.word_bytes(Memory::par);
-    l_.load(buffer, Memory::par, 0, parameter_address_ + static_cast<uint64_t>(groups.begin * word), groups.size() * word,
-            "load parameters of output blocks " + text(chunk));
+    l_.load(buffer, Memory::par, 0, parameter_address_ + static_cast<uint64_t>(groups.begin * word),
+            groups.size() * word, "load parameters of output blocks " + text(chunk));
     return parameters_[chunk.begin] = buffer;
   }
 
-  // Channel groups that the chunk's drain writes. The last chunk also fills up its last ACT word (groups without
-  // accumulators exist where rows > cols), and leaves out groups beyond it (where cols > rows).
+  // Channel groups that the chunk's drain writes. The last chunk also fills up its last ACT word (groups
+  // without accumulators exist where rows > cols), and leaves out groups beyond it (where cols > rows).
   Range drain_groups(Range chunk) const {
     const int64_t end = y_.blocks * hw_.act_groups();
     return {chunk.begin * hw_.acc_groups(), chunk.end == out_blocks_ ? end : chunk.end * hw_.acc_groups()};
@@ -177,7 +191,9 @@ class ConvLowering {
       accumulate(rows, columns, chunk, part, w, view, acc, first);
       first = false;
     }
-    if (beside_) beside_((chunk.begin - first_block_) / t_.blocks, ceil_div(out_blocks_ - first_block_, t_.blocks), image, beside_rows, columns);
+    if (beside_)
+      beside_((chunk.begin - first_block_) / t_.blocks, ceil_div(out_blocks_ - first_block_, t_.blocks),
+              image, beside_rows, columns);
     drain(image, rows, columns, chunk, acc, par);
   }
 
@@ -201,16 +217,19 @@ class ConvLowering {
     return m;
   }
 
-  void accumulate(Range rows, Range columns, Range chunk, const Reduction& part, const Weights& w, const ActView& view,
-                  int acc, bool first) {
+  void accumulate(Range rows, Range columns, Range chunk, const Reduction& part, const Weights& w,
+                  const ActView& view, int acc, bool first) {
     const Range whole[2] = {rows, columns};
     struct Piece {
       AxisClass row, column;
     };
     std::vector<Piece> pieces;
     for (const AxisClass& r : classes_by_tap(rows_, rows, part.kernel_rows))
-      for (const AxisClass& c : classes_by_tap(columns_, columns, part.kernel_columns)) pieces.push_back({r, c});
-    const auto full = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& p) { return p.row.out == whole[0] && p.column.out == whole[1]; });
+      for (const AxisClass& c : classes_by_tap(columns_, columns, part.kernel_columns))
+        pieces.push_back({r, c});
+    const auto full = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& p) {
+      return p.row.out == whole[0] && p.column.out == whole[1];
+    });
     const Refs refs{.a = view.buffer, .b = w.buffer, .d = acc};
     if (first && full == pieces.end()) {
       clear(rows, columns, chunk, part, w, view, refs);
@@ -223,34 +242,41 @@ class ConvLowering {
       m.accumulate = overwrite ? 0 : 1;
       overwrite = false;
       set_tiles(m, chunk, part, w, view, p.row.taps, p.column.taps, p.row.out.begin, p.column.out.begin);
-      m.acc_address = static_cast<uint32_t>((p.row.out.begin - rows.begin) * columns.size() + p.column.out.begin - columns.begin);
+      m.acc_address = static_cast<uint32_t>((p.row.out.begin - rows.begin) * columns.size() +
+                                            p.column.out.begin - columns.begin);
       m.acc_tile_stride = static_cast<int32_t>(rows.size() * columns.size());
       m.step_count = {1, static_cast<uint32_t>(p.row.out.size()), static_cast<uint32_t>(p.column.out.size())};
-      m.act_step_stride = {0, static_cast<int32_t>(rows_.stride * view.row_stride), static_cast<int32_t>(columns_.stride)};
+      m.act_step_stride = {0, static_cast<int32_t>(rows_.stride * view.row_stride),
+                           static_cast<int32_t>(columns_.stride)};
       m.acc_step_stride = {0, static_cast<int32_t>(columns.size()), 1};
-      l_.graph.add_task(m, refs, l_.layer, "rows " + text(rows) + " output blocks " + text(chunk) + " taps " + text(p.row.taps) + " x " + text(p.column.taps));
+      l_.graph.add_task(m, refs, l_.layer,
+                        "rows " + text(rows) + " output blocks " + text(chunk) + " taps " + text(p.row.taps) +
+                            " x " + text(p.column.taps));
     }
   }
 
-  void set_tiles(isa::Matrix& m, Range chunk, const Reduction& part, const Weights& w, const ActView& view, Range kh,
-                 Range kw, int64_t out_row, int64_t out_column) const {
-    m.act_address = static_cast<uint32_t>(
-        view.at(part.in_blocks.begin, rows_.position(out_row, kh.begin), columns_.position(out_column, kw.begin)));
+  void set_tiles(isa::Matrix& m, Range chunk, const Reduction& part, const Weights& w, const ActView& view,
+                 Range kh, Range kw, int64_t out_row, int64_t out_column) const {
+    m.act_address = static_cast<uint32_t>(view.at(part.in_blocks.begin, rows_.position(out_row, kh.begin),
+                                                  columns_.position(out_column, kw.begin)));
     m.wgt_address = static_cast<uint32_t>((kh.begin - part.kernel_rows.begin) * w.row_stride +
                                           (kw.begin - part.kernel_columns.begin) * hw_.tile_words());
     m.tile_count = {static_cast<uint32_t>(chunk.size()), static_cast<uint32_t>(part.in_blocks.size()),
                     static_cast<uint32_t>(kh.size()), static_cast<uint32_t>(kw.size())};
-    m.act_tile_stride = {0, static_cast<int32_t>(view.block_stride), static_cast<int32_t>(rows_.dilation * view.row_stride),
+    m.act_tile_stride = {0, static_cast<int32_t>(view.block_stride),
+                         static_cast<int32_t>(rows_.dilation * view.row_stride),
                          static_cast<int32_t>(columns_.dilation)};
     m.wgt_tile_stride = {static_cast<int32_t>(w.block_stride), static_cast<int32_t>(w.in_stride),
                          static_cast<int32_t>(w.row_stride), hw_.tile_words()};
   }
 
   // No tap reaches every output: zeros first, at the price of one tile's steps.
-  void clear(Range rows, Range columns, Range chunk, const Reduction& part, const Weights&, const ActView& view, const Refs& refs) {
+  void clear(Range rows, Range columns, Range chunk, const Reduction& part, const Weights&,
+             const ActView& view, const Refs& refs) {
     isa::Matrix m = matrix();
     m.zero_activation = 1;
-    const Range in_rows = input_range(rows_, rows, {0, rows_.kernel}), in_columns = input_range(columns_, columns, {0, columns_.kernel});
+    const Range in_rows = input_range(rows_, rows, {0, rows_.kernel}),
+                in_columns = input_range(columns_, columns, {0, columns_.kernel});
     m.act_address = static_cast<uint32_t>(view.at(part.in_blocks.begin, in_rows.begin, in_columns.begin));
     m.acc_tile_stride = static_cast<int32_t>(rows.size() * columns.size());
     m.tile_count = {static_cast<uint32_t>(chunk.size()), 1, 1, 1};
@@ -278,7 +304,8 @@ class ConvLowering {
       refs.b = residual.buffer;
     }
     const int64_t pixels = rows.size() * columns.size();
-    const GroupLayout in_acc{cg, pixels * cg}, in_out{ag, out.block_stride * ag}, in_residual{ag, residual.block_stride * ag};
+    const GroupLayout in_acc{cg, pixels * cg}, in_out{ag, out.block_stride * ag},
+        in_residual{ag, residual.block_stride * ag};
     auto emit = [&](int64_t g, std::vector<VectorLoop> loops, bool accumulated) {
       isa::Vector i = v;
       i.a_address = accumulated ? static_cast<uint32_t>(in_acc.at(g - groups.begin)) : 0;
@@ -287,7 +314,8 @@ class ConvLowering {
       if (p_.second >= 0) i.b_address = group_address(residual, g, box);
       if (!accumulated)
         for (VectorLoop& loop : loops) loop.a = 0;  // any written accumulators do: the multiplier is 0
-      loops.push_back({rows.size(), columns.size() * cg, residual.row_stride * ag, out.row_stride * ag, 0, 0});
+      loops.push_back(
+          {rows.size(), columns.size() * cg, residual.row_stride * ag, out.row_stride * ag, 0, 0});
       loops.push_back({columns.size(), cg, ag, ag, 0, 0});
       l_.add_vector(i, refs, loops, {}, "drain rows " + text(rows) + " output blocks " + text(chunk));
     };

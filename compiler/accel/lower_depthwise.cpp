@@ -1,6 +1,6 @@
-// Depthwise convolution on VECTOR: a x tap, summed over the window, rescaled. Outputs at the border have smaller
-// windows; each combination of valid taps is its own instruction with its own taps in PAR, because a tap's index
-// is its position in the reduction.
+// Depthwise convolution on VECTOR: a x tap, summed over the window, rescaled. Outputs at the border have
+// smaller windows; each combination of valid taps is its own instruction with its own taps in PAR, because a
+// tap's index is its position in the reduction.
 //
 // MATRIX can do the same with diagonal tiles at about the same speed (a step a tap and channel block). So the
 // tiling divides the channel blocks between the two engines, and they work side by side.
@@ -21,8 +21,14 @@ struct Variant {
 class DepthwiseLowering {
  public:
   explicit DepthwiseLowering(Lowering& l)
-      : l_(l), hw_(l.hw), p_(l.plan()), conv_(*p_.conv), x_(l.tensor(p_.x)), y_(l.tensor(p_.y)),
-        rows_(window_axis(l.net, p_, 0)), columns_(window_axis(l.net, p_, 1)) {}
+      : l_(l),
+        hw_(l.hw),
+        p_(l.plan()),
+        conv_(*p_.conv),
+        x_(l.tensor(p_.x)),
+        y_(l.tensor(p_.y)),
+        rows_(window_axis(l.net, p_, 0)),
+        columns_(window_axis(l.net, p_, 1)) {}
 
   void prepare() {
     find_variants();
@@ -37,7 +43,11 @@ class DepthwiseLowering {
         const int par = load_parameters(blocks);
         for (int64_t r = 0; r < y_.shape.h; r += l_.tiling.rows)
           for (int64_t c = 0; c < y_.shape.w; c += l_.tiling.columns)
-            tile({image, blocks, {r, std::min(r + l_.tiling.rows, y_.shape.h)}, {c, std::min(c + l_.tiling.columns, y_.shape.w)}}, par);
+            tile({image,
+                  blocks,
+                  {r, std::min(r + l_.tiling.rows, y_.shape.h)},
+                  {c, std::min(c + l_.tiling.columns, y_.shape.w)}},
+                 par);
       }
   }
 
@@ -96,29 +106,35 @@ class DepthwiseLowering {
   }
 
   int load_parameters(Range blocks) {
-    const int64_t first = blocks.begin * hw_.act_groups() * words_, words = blocks.size() * hw_.act_groups() * words_;
+    const int64_t first = blocks.begin * hw_.act_groups() * words_,
+                  words = blocks.size() * hw_.act_groups() * words_;
     const int buffer = l_.graph.add_buffer(Memory::par, words, "taps and parameters", l_.layer);
     const int64_t word = hw_.word_bytes(Memory::par);
-    l_.load(buffer, Memory::par, 0, address_ + static_cast<uint64_t>(first * word), words * word, "load taps");
+    l_.load(buffer, Memory::par, 0, address_ + static_cast<uint64_t>(first * word), words * word,
+            "load taps");
     return buffer;
   }
 
   void tile(const Box& box, int par) {
-    const ActView in = l_.read_box(p_.x, {box.image, box.blocks, input_range(rows_, box.rows, {0, rows_.kernel}),
-                                          input_range(columns_, box.columns, {0, columns_.kernel})});
+    const ActView in =
+        l_.read_box(p_.x, {box.image, box.blocks, input_range(rows_, box.rows, {0, rows_.kernel}),
+                           input_range(columns_, box.columns, {0, columns_.kernel})});
     ActView second;
     if (p_.second >= 0) second = l_.read_box(p_.second, box);
     const ActView out = l_.write_box(p_.y, box);
     for (const AxisClass& r : classes_by_output(rows_, box.rows))
-      for (const AxisClass& c : classes_by_output(columns_, box.columns)) piece(box, in, second, out, r, c, par);
-    l_.finish_box(p_.y, box, out, "rows " + std::to_string(box.rows.begin) + ".." + std::to_string(box.rows.end - 1));
+      for (const AxisClass& c : classes_by_output(columns_, box.columns))
+        piece(box, in, second, out, r, c, par);
+    l_.finish_box(p_.y, box, out,
+                  "rows " + std::to_string(box.rows.begin) + ".." + std::to_string(box.rows.end - 1));
   }
 
   void piece(const Box& box, const ActView& in, const ActView& second, const ActView& out, const AxisClass& r,
              const AxisClass& c, int par) {
     const int64_t ag = hw_.act_groups();
     const bool empty = r.taps.size() * c.taps.size() == 0;
-    const int64_t row = empty ? input_range(rows_, box.rows, {0, rows_.kernel}).begin : rows_.position(r.out.begin, r.taps.begin);
+    const int64_t row = empty ? input_range(rows_, box.rows, {0, rows_.kernel}).begin
+                              : rows_.position(r.out.begin, r.taps.begin);
     const int64_t column = empty ? input_range(columns_, box.columns, {0, columns_.kernel}).begin
                                  : columns_.position(c.out.begin, c.taps.begin);
     isa::Vector v;
@@ -142,18 +158,20 @@ class DepthwiseLowering {
       v.b_address = static_cast<uint32_t>(second.at(box.blocks.begin, r.out.begin, c.out.begin) * ag);
       refs.b = second.buffer;
     }
-    const int64_t step_r = empty ? 0 : rows_.stride * in.row_stride * ag, step_c = empty ? 0 : columns_.stride * ag;
-    std::vector<VectorLoop> outer{
-        {box.blocks.size(), in.block_stride * ag, second.block_stride * ag, out.block_stride * ag, ag * words_, ag * words_},
-        {ag, 1, 1, 1, words_, words_},
-        {r.out.size(), step_r, second.row_stride * ag, out.row_stride * ag, 0, 0},
-        {c.out.size(), step_c, ag, ag, 0, 0}};
+    const int64_t step_r = empty ? 0 : rows_.stride * in.row_stride * ag,
+                  step_c = empty ? 0 : columns_.stride * ag;
+    std::vector<VectorLoop> outer{{box.blocks.size(), in.block_stride * ag, second.block_stride * ag,
+                                   out.block_stride * ag, ag * words_, ag * words_},
+                                  {ag, 1, 1, 1, words_, words_},
+                                  {r.out.size(), step_r, second.row_stride * ag, out.row_stride * ag, 0, 0},
+                                  {c.out.size(), step_c, ag, ag, 0, 0}};
     std::vector<VectorLoop> reduce;
     if (!empty) {
       reduce.push_back({r.taps.size(), rows_.dilation * in.row_stride * ag, 0, 0, 0, 0});
       reduce.push_back({c.taps.size(), columns_.dilation * ag, 0, 0, 0, 0});
     }
-    l_.add_vector(v, refs, outer, reduce, "rows " + std::to_string(r.out.begin) + ".." + std::to_string(r.out.end - 1));
+    l_.add_vector(v, refs, outer, reduce,
+                  "rows " + std::to_string(r.out.begin) + ".." + std::to_string(r.out.end - 1));
   }
 
   Lowering& l_;
@@ -163,10 +181,11 @@ class DepthwiseLowering {
   const TensorPlan &x_, &y_;
   Axis rows_, columns_;
   std::vector<Variant> variants_;
-  int64_t words_ = 1;  // MATRIX can do the same with diagonal tiles at about the same speed (a step a tap and channel block). So the
-// tiling divides the channel blocks between the two engines, and they work side by side.
-//
-// PAR words of a channel group
+  int64_t words_ = 1;  // MATRIX can do the same with diagonal tiles at about the same speed (a step a tap and
+                       // channel block). So the
+  // tiling divides the channel blocks between the two engines, and they work side by side.
+  //
+  // PAR words of a channel group
   uint64_t address_ = 0;
   Range portion_;  // whose parameters are in PAR
   int portion_par_ = -1;

@@ -1,5 +1,5 @@
-// Maximum and average pooling on VECTOR. Border windows are smaller, so they are instructions of their own; an
-// average's divisor is the immediate multiplier of its instruction.
+// Maximum and average pooling on VECTOR. Border windows are smaller, so they are instructions of their own;
+// an average's divisor is the immediate multiplier of its instruction.
 #include <algorithm>
 
 #include "compiler/accel/lowering.h"
@@ -11,8 +11,14 @@ namespace {
 class PoolLowering {
  public:
   explicit PoolLowering(Lowering& l)
-      : l_(l), hw_(l.hw), p_(l.plan()), pool_(*p_.pool), x_(l.tensor(p_.x)), y_(l.tensor(p_.y)),
-        rows_(window_axis(l.net, p_, 0)), columns_(window_axis(l.net, p_, 1)) {}
+      : l_(l),
+        hw_(l.hw),
+        p_(l.plan()),
+        pool_(*p_.pool),
+        x_(l.tensor(p_.x)),
+        y_(l.tensor(p_.y)),
+        rows_(window_axis(l.net, p_, 0)),
+        columns_(window_axis(l.net, p_, 1)) {}
 
   void run() {
     const LayerTiling& t = l_.tiling;
@@ -20,18 +26,22 @@ class PoolLowering {
       for (int64_t r = 0; r < y_.shape.h; r += t.rows)
         for (int64_t c = 0; c < y_.shape.w; c += t.columns)
           for (int64_t b = 0; b < y_.blocks; b += t.blocks)
-            tile({image, {b, std::min(b + t.blocks, y_.blocks)}, {r, std::min(r + t.rows, y_.shape.h)},
+            tile({image,
+                  {b, std::min(b + t.blocks, y_.blocks)},
+                  {r, std::min(r + t.rows, y_.shape.h)},
                   {c, std::min(c + t.columns, y_.shape.w)}});
   }
 
  private:
   void tile(const Box& box) {
-    const ActView in = l_.read_box(p_.x, {box.image, box.blocks, input_range(rows_, box.rows, {0, rows_.kernel}),
-                                          input_range(columns_, box.columns, {0, columns_.kernel})});
+    const ActView in =
+        l_.read_box(p_.x, {box.image, box.blocks, input_range(rows_, box.rows, {0, rows_.kernel}),
+                           input_range(columns_, box.columns, {0, columns_.kernel})});
     const ActView out = l_.write_box(p_.y, box);
     for (const AxisClass& r : classes_by_output(rows_, box.rows))
       for (const AxisClass& c : classes_by_output(columns_, box.columns)) piece(box, in, out, r, c);
-    l_.finish_box(p_.y, box, out, "rows " + std::to_string(box.rows.begin) + ".." + std::to_string(box.rows.end - 1));
+    l_.finish_box(p_.y, box, out,
+                  "rows " + std::to_string(box.rows.begin) + ".." + std::to_string(box.rows.end - 1));
   }
 
   numerics::FixedPoint factor(int64_t valid) const {
@@ -57,8 +67,9 @@ class PoolLowering {
       v.a_zero = pool_.x_zero;
       v.zero = pool_.zero;
     }
-    v.a_address = static_cast<uint32_t>(
-        in.at(box.blocks.begin, rows_.position(r.out.begin, r.taps.begin), columns_.position(c.out.begin, c.taps.begin)) * ag);
+    v.a_address = static_cast<uint32_t>(in.at(box.blocks.begin, rows_.position(r.out.begin, r.taps.begin),
+                                              columns_.position(c.out.begin, c.taps.begin)) *
+                                        ag);
     v.d_address = static_cast<uint32_t>(out.at(box.blocks.begin, r.out.begin, c.out.begin) * ag);
     const std::vector<VectorLoop> outer{
         {box.blocks.size(), in.block_stride * ag, 0, out.block_stride * ag, 0, 0},

@@ -14,7 +14,8 @@ Copy box_copy(const TensorPlan& t, const Box& box, const ActView& view, int rows
   const int64_t map = t.shape.h * t.shape.w;
   Copy c;
   c.memory = Memory::act;
-  const int64_t first = ((box.image * t.blocks + box.blocks.begin) * map + box.rows.begin * t.shape.w + box.columns.begin);
+  const int64_t first =
+      ((box.image * t.blocks + box.blocks.begin) * map + box.rows.begin * t.shape.w + box.columns.begin);
   c.dram_address = t.address + static_cast<uint64_t>(first * rows_bytes);
   c.address = static_cast<uint32_t>(view.at(box.blocks.begin, box.rows.begin, box.columns.begin));
   const bool full_width = box.columns.size() == t.shape.w && view.row_stride == t.shape.w;
@@ -37,14 +38,14 @@ Copy box_copy(const TensorPlan& t, const Box& box, const ActView& view, int rows
 }
 
 std::string box_note(const TensorPlan& t, const Box& box) {
-  return t.name + " rows " + std::to_string(box.rows.begin) + ".." + std::to_string(box.rows.end - 1) + " blocks " +
-         std::to_string(box.blocks.begin) + ".." + std::to_string(box.blocks.end - 1);
+  return t.name + " rows " + std::to_string(box.rows.begin) + ".." + std::to_string(box.rows.end - 1) +
+         " blocks " + std::to_string(box.blocks.begin) + ".." + std::to_string(box.blocks.end - 1);
 }
 
 bool mergeable(const VectorLoop& outer, const VectorLoop& inner) {
   const int64_t n = inner.count;
-  return outer.count * n <= kMaxCount && outer.a == inner.a * n && outer.b == inner.b * n && outer.d == inner.d * n &&
-         outer.par == inner.par * n && outer.tap == inner.tap * n;
+  return outer.count * n <= kMaxCount && outer.a == inner.a * n && outer.b == inner.b * n &&
+         outer.d == inner.d * n && outer.par == inner.par * n && outer.tap == inner.tap * n;
 }
 
 std::vector<VectorLoop> simplify(const std::vector<VectorLoop>& loops) {
@@ -62,7 +63,8 @@ std::vector<VectorLoop> simplify(const std::vector<VectorLoop>& loops) {
   return out;
 }
 
-// Index of the loop to unroll so that the nest comes closer to what an instruction can hold, or -1 if it fits.
+// Index of the loop to unroll so that the nest comes closer to what an instruction can hold, or -1 if it
+// fits.
 int loop_to_unroll(const std::vector<VectorLoop>& outer, size_t reduce) {
   auto smallest = [&](auto&& eligible) {
     int best = -1;
@@ -109,14 +111,22 @@ uint64_t DramImage::add_constant(std::string name, std::vector<uint8_t> bytes) {
 }
 
 ActView Lowering::strip(int t, const Box& box, const char* what) {
-  const int buffer = graph.add_buffer(Memory::act, box.words(), std::string(what) + " of '" + tensor(t).name + "'", layer);
-  return {buffer, 0, box.rows.size() * box.columns.size(), box.columns.size(), box.blocks.begin, box.rows.begin, box.columns.begin};
+  const int buffer =
+      graph.add_buffer(Memory::act, box.words(), std::string(what) + " of '" + tensor(t).name + "'", layer);
+  return {buffer,
+          0,
+          box.rows.size() * box.columns.size(),
+          box.columns.size(),
+          box.blocks.begin,
+          box.rows.begin,
+          box.columns.begin};
 }
 
 ActView Lowering::resident(int t, int64_t image) {
   TensorPlan& p = tensor(t);
   const int64_t map = p.shape.h * p.shape.w;
-  if (p.buffer < 0) p.buffer = graph.add_buffer(Memory::act, p.words(), "tensor '" + p.name + "'", layer, true);
+  if (p.buffer < 0)
+    p.buffer = graph.add_buffer(Memory::act, p.words(), "tensor '" + p.name + "'", layer, true);
   return {p.buffer, image * p.blocks * map, map, p.shape.w, 0, 0, 0};
 }
 
@@ -130,7 +140,8 @@ void Lowering::load_resident_input(int t) {
     for (int64_t r = 0; r < p.shape.h; r += step) {
       const Box box{n, {0, p.blocks}, {r, std::min(r + step, p.shape.h)}, {0, p.shape.w}};
       const ActView view = resident(t, n);
-      graph.add_task(box_copy<isa::Load>(p, box, view, hw.rows), {.a = view.buffer}, layer, "load " + box_note(p, box));
+      graph.add_task(box_copy<isa::Load>(p, box, view, hw.rows), {.a = view.buffer}, layer,
+                     "load " + box_note(p, box));
     }
 }
 
@@ -140,7 +151,8 @@ ActView Lowering::read_box(int t, const Box& box) {
     return resident(t, box.image);
   }
   const ActView view = strip(t, box, "input strip");
-  graph.add_task(box_copy<isa::Load>(tensor(t), box, view, hw.rows), {.a = view.buffer}, layer, "load " + box_note(tensor(t), box));
+  graph.add_task(box_copy<isa::Load>(tensor(t), box, view, hw.rows), {.a = view.buffer}, layer,
+                 "load " + box_note(tensor(t), box));
   return view;
 }
 
@@ -150,10 +162,12 @@ ActView Lowering::write_box(int t, const Box& box) {
 
 void Lowering::finish_box(int t, const Box& box, const ActView& view, const std::string& note) {
   if (!tensor(t).in_dram) return;
-  graph.add_task(box_copy<isa::Store>(tensor(t), box, view, hw.rows), {.a = view.buffer}, layer, "store " + note);
+  graph.add_task(box_copy<isa::Store>(tensor(t), box, view, hw.rows), {.a = view.buffer}, layer,
+                 "store " + note);
 }
 
-void Lowering::load(int buffer, Memory memory, int64_t word, uint64_t dram_address, int64_t bytes, const std::string& note) {
+void Lowering::load(int buffer, Memory memory, int64_t word, uint64_t dram_address, int64_t bytes,
+                    const std::string& note) {
   isa::Load l;
   l.memory = memory;
   l.address = static_cast<uint32_t>(word);
@@ -162,8 +176,8 @@ void Lowering::load(int buffer, Memory memory, int64_t word, uint64_t dram_addre
   graph.add_task(l, {.a = buffer}, layer, note);
 }
 
-void Lowering::add_vector(isa::Vector vector, Refs refs, std::vector<VectorLoop> outer, std::vector<VectorLoop> reduce,
-                          const std::string& note) {
+void Lowering::add_vector(isa::Vector vector, Refs refs, std::vector<VectorLoop> outer,
+                          std::vector<VectorLoop> reduce, const std::string& note) {
   for (auto* loops : {&outer, &reduce})
     for (VectorLoop& l : *loops) {  // unused operands have no strides
       if (refs.b < 0) l.b = 0;
@@ -195,9 +209,11 @@ void for_group_nests(int64_t g0, int64_t g1, const GroupLayout& a, const GroupLa
                      const std::function<void(int64_t, std::vector<VectorLoop>)>& visit) {
   const int64_t most = std::max({a.per_word, b.per_word, d.per_word});
   const int64_t least = std::min({a.per_word, b.per_word, d.per_word});
-  // per_word are powers of two, so every layout is affine in (whole words of the widest, of the narrowest, rest).
+  // per_word are powers of two, so every layout is affine in (whole words of the widest, of the narrowest,
+  // rest).
   auto loop = [&](int64_t g, int64_t step, int64_t count) {
-    return VectorLoop{count, a.at(g + step) - a.at(g), b.at(g + step) - b.at(g), d.at(g + step) - d.at(g), step, step};
+    return VectorLoop{
+        count, a.at(g + step) - a.at(g), b.at(g + step) - b.at(g), d.at(g + step) - d.at(g), step, step};
   };
   while (g0 < g1) {
     std::vector<VectorLoop> loops;
@@ -235,9 +251,11 @@ void write_parameters(const ir::Rescale& r, int64_t channels, int64_t group, int
   }
 }
 
-std::vector<uint8_t> parameter_words(const ir::Rescale& rescale, int64_t channels, int64_t groups, int lanes) {
+std::vector<uint8_t> parameter_words(const ir::Rescale& rescale, int64_t channels, int64_t groups,
+                                     int lanes) {
   std::vector<uint8_t> bytes(static_cast<size_t>(groups * lanes * 16), 0);
-  for (int64_t g = 0; g < groups; ++g) write_parameters(rescale, channels, g, lanes, bytes.data() + g * lanes * 16);
+  for (int64_t g = 0; g < groups; ++g)
+    write_parameters(rescale, channels, g, lanes, bytes.data() + g * lanes * 16);
   return bytes;
 }
 

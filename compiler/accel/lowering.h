@@ -72,10 +72,11 @@ struct Lowering {
 
   // Emits `vector` over these loops, outermost first, then the reducing loops of `reduce`. Loops that do not
   // fit the instruction (five in all, parameters in the first two, taps in the first) are unrolled.
-  void add_vector(isa::Vector vector, Refs refs, std::vector<VectorLoop> outer, std::vector<VectorLoop> reduce,
-                  const std::string& note);
+  void add_vector(isa::Vector vector, Refs refs, std::vector<VectorLoop> outer,
+                  std::vector<VectorLoop> reduce, const std::string& note);
 
-  void load(int buffer, Memory memory, int64_t word, uint64_t dram_address, int64_t bytes, const std::string& note);
+  void load(int buffer, Memory memory, int64_t word, uint64_t dram_address, int64_t bytes,
+            const std::string& note);
 
  private:
   ActView strip(int t, const Box& box, const char* what);

@@ -21,9 +21,11 @@ std::optional<std::string> check_value(const Graph& graph, ValueId id) {
   const ir::Value& v = graph.value(id);
   if (!ir::is_8bit(v.type)) return "tensor '" + v.name + "' is not 8 bit";
   if (v.shape.empty() || v.shape.size() > 4)
-    return "tensor '" + v.name + "' has rank " + std::to_string(v.shape.size()) + "; the accelerator takes 1 to 4";
+    return "tensor '" + v.name + "' has rank " + std::to_string(v.shape.size()) +
+           "; the accelerator takes 1 to 4";
   for (int64_t d : v.shape)
-    if (d < 1 || d > kMaxStep) return "tensor '" + v.name + "' has a dimension outside 1.." + std::to_string(kMaxStep);
+    if (d < 1 || d > kMaxStep)
+      return "tensor '" + v.name + "' has a dimension outside 1.." + std::to_string(kMaxStep);
   return std::nullopt;
 }
 
@@ -93,7 +95,8 @@ struct Builder {
     storage[node.outputs[0]] = t;
     if (!leaves_region(node.outputs[0])) return;
     if (net.tensors[t].shape != as_nchw(graph.value(node.outputs[0]).shape))
-      throw UserError(ErrorKind::unsupported, node.where(), "a flattened result cannot leave the accelerator");
+      throw UserError(ErrorKind::unsupported, node.where(),
+                      "a flattened result cannot leave the accelerator");
     net.tensors[t].region_output = true;
     net.output_views.push_back({node.outputs[0], t});
   }
@@ -101,6 +104,25 @@ struct Builder {
   void add_layer(NodeId id);
   void describe(const Node& node, const LayerPlan& layer);
 };
+
+// Accumulators wrap at 32 bits; the sum of |w - w_zero| bounds what a channel can reach.
+void check_accumulator(const LayerPlan& layer, const ir::QConv& conv, int64_t out_channels, bool x_signed) {
+  const int64_t per_channel =
+      layer.in_channels / conv.groups * layer.window.kernel[0] * layer.window.kernel[1];
+  const int64_t low = x_signed ? -128 : 0, high = x_signed ? 127 : 255;
+  const int64_t largest_x = std::max(std::abs(low - conv.x_zero), std::abs(high - conv.x_zero));
+  for (int64_t c = 0; c < out_channels; ++c) {
+    int64_t sum = 0;
+    for (int64_t i = 0; i < per_channel; ++i) {
+      const uint8_t byte = layer.weights[c * per_channel + i];
+      sum += std::abs((layer.weights_signed ? static_cast<int8_t>(byte) : static_cast<int64_t>(byte)) -
+                      conv.w_zero);
+    }
+    if (sum * largest_x > INT32_MAX)
+      throw UserError(ErrorKind::unsupported, layer.where,
+                      "output channel " + std::to_string(c) + " could overflow its 32-bit accumulator");
+  }
+}
 
 void fill_conv(Builder& b, const Node& node, const ir::QConv& conv, LayerPlan& layer) {
   const ir::Value& weights = b.graph.value(node.inputs[1]);
@@ -115,6 +137,7 @@ void fill_conv(Builder& b, const Node& node, const ir::QConv& conv, LayerPlan& l
     layer.window.kernel = {x.h, x.w};
   }
   layer.in_channels = x.c;
+  check_accumulator(layer, conv, b.net.tensors[layer.y].shape.c, b.net.tensors[layer.x].is_signed);
   const bool depthwise = conv.groups == x.c && conv.groups > 1 && b.net.tensors[layer.y].shape.c == x.c;
   layer.kind = depthwise ? LayerKind::depthwise : LayerKind::conv;
 }
@@ -133,9 +156,9 @@ int64_t valid_taps(int64_t out, int64_t in, int64_t kernel, int64_t stride, int6
 void Builder::describe(const Node& node, const LayerPlan& layer) {
   Layer info;
   info.name = node.name;
-  info.op = layer.kind == LayerKind::conv        ? "Conv"
-            : layer.kind == LayerKind::depthwise ? "DepthwiseConv"
-            : layer.kind == LayerKind::add       ? "Add"
+  info.op = layer.kind == LayerKind::conv              ? "Conv"
+            : layer.kind == LayerKind::depthwise       ? "DepthwiseConv"
+            : layer.kind == LayerKind::add             ? "Add"
             : layer.pool->kind == ir::QPool::Kind::max ? "MaxPool"
                                                        : "AveragePool";
   info.onnx_nodes = node.onnx_nodes;
@@ -153,7 +176,8 @@ void Builder::describe(const Node& node, const LayerPlan& layer) {
 // What refusal() cannot see at one node: a flattened view that reached its reader through a second view.
 void check_storage(const Builder& b, const Node& node, const LayerPlan& layer) {
   const Nchw x = b.net.tensors[layer.x].shape;
-  const bool fully_connected = layer.conv && layer.conv->kernel == std::array<int64_t, 2>{1, 1} && layer.conv->groups == 1;
+  const bool fully_connected =
+      layer.conv && layer.conv->kernel == std::array<int64_t, 2>{1, 1} && layer.conv->groups == 1;
   const bool second_moved =
       layer.second >= 0 && b.net.tensors[layer.second].shape != b.net.tensors[layer.y].shape;
   if ((x != as_nchw(b.graph.value(node.inputs[0]).shape) && !fully_connected) || second_moved)
@@ -201,20 +225,26 @@ std::optional<std::string> refusal(const Graph& graph, NodeId id) {
     if (auto why = check_value(graph, node.inputs[i])) return why;
     const bool is_weight = i == 1 && std::holds_alternative<ir::QConv>(node.payload);
     if (!is_weight && graph.value(node.inputs[i]).is_constant())
-      return "operand '" + graph.value(node.inputs[i]).name + "' is a constant; the accelerator reads constants as weights only";
+      return "operand '" + graph.value(node.inputs[i]).name +
+             "' is a constant; the accelerator reads constants as weights only";
   }
   for (ValueId v : node.outputs)
     if (auto why = check_value(graph, v)) return why;
   if (const auto* conv = std::get_if<ir::QConv>(&node.payload)) return check_conv(graph, node, *conv);
   if (std::holds_alternative<ir::QAdd>(node.payload)) {
-    if (graph.value(node.inputs[0]).shape != graph.value(node.inputs[1]).shape) return "its operands differ in shape";
+    if (graph.value(node.inputs[0]).shape != graph.value(node.inputs[1]).shape)
+      return "its operands differ in shape";
     return std::nullopt;
   }
-  if (std::holds_alternative<ir::QPool>(node.payload)) return std::nullopt;
+  if (const auto* pool = std::get_if<ir::QPool>(&node.payload)) {
+    if (pool->kernel[0] * pool->kernel[1] * 511 > INT32_MAX) return "its window's sum could overflow 32 bits";
+    return std::nullopt;
+  }
   if (!node.is("reshape")) return "the accelerator has no operator " + node.op;
   if (!is_free_view(as_nchw(graph.value(node.inputs[0]).shape), as_nchw(graph.value(node.outputs[0]).shape)))
     return "this reshape moves data; only flattening and dimensions of 1 are free";
-  if (as_nchw(graph.value(node.inputs[0]).shape) == as_nchw(graph.value(node.outputs[0]).shape)) return std::nullopt;
+  if (as_nchw(graph.value(node.inputs[0]).shape) == as_nchw(graph.value(node.outputs[0]).shape))
+    return std::nullopt;
   return check_flattened_use(graph, node);
 }
 

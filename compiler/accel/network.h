@@ -23,8 +23,8 @@ struct TensorPlan {
   int64_t blocks = 0;  // channel blocks of `rows`
   bool is_signed = false;
   bool region_input = false, region_output = false;
-  int producer = -1;   // layer, -1: the host
-  int last_use = -1;   // last layer that reads it
+  int producer = -1;  // layer, -1: the host
+  int last_use = -1;  // last layer that reads it
   // Decided by residency.cpp:
   bool resident = false;  // the whole tensor has an ACT buffer from its production to its last use
   bool in_dram = false;   // lies in DRAM too (always for region inputs and outputs)
@@ -58,8 +58,8 @@ struct LayerPlan {
 
 struct Network {
   std::vector<TensorPlan> tensors;
-  std::vector<LayerPlan> layers;  // execution order; index = Program::layers index
-  std::vector<Layer> info;        // for Program::layers
+  std::vector<LayerPlan> layers;                          // execution order; index = Program::layers index
+  std::vector<Layer> info;                                // for Program::layers
   std::vector<std::pair<ir::ValueId, int>> output_views;  // region outputs that are views of a tensor
 };
 

@@ -48,17 +48,22 @@ void place_tensors(Network& net, bool keep_resident, const PlanLimits& limits) {
 
 const char* memory_name(Memory m) {
   switch (m) {
-    case Memory::act: return "activation";
-    case Memory::wgt: return "weight";
-    case Memory::acc: return "accumulator";
-    default: return "parameter";
+    case Memory::act:
+      return "activation";
+    case Memory::wgt:
+      return "weight";
+    case Memory::acc:
+      return "accumulator";
+    default:
+      return "parameter";
   }
 }
 
 [[noreturn]] void does_not_fit(const LayerPlan& layer, const HwConfig& hw, const TilingFailure& f) {
   throw UserError(ErrorKind::unsupported, layer.where,
-                  "does not fit on " + hw.name + ": its smallest tile needs " + std::to_string(f.needed_bytes) +
-                      " bytes of the " + memory_name(f.memory) + " scratchpad, which has " + std::to_string(f.available_bytes) +
+                  "does not fit on " + hw.name + ": the tile that comes closest needs " +
+                      std::to_string(f.needed_bytes) + " bytes of the " + memory_name(f.memory) +
+                      " scratchpad, which has " + std::to_string(f.available_bytes) +
                       " for it; enlarge scratchpad." + memory_name(f.memory) + ".size");
 }
 
@@ -76,6 +81,7 @@ Attempt attempt(const Network& net, const HwConfig& hw, const PlanLimits& limits
     for (int t = 0; t < static_cast<int>(net.tensors.size()); ++t)
       if (lives_at(net, t, layer)) free -= net.tensors[t].words();
     free = static_cast<int64_t>(static_cast<double>(free) * limits.act_share[layer]);
+    a.failure = {};
     const auto tiling = free < 0 ? std::nullopt : choose_tiling(net, layer, hw, free, &a.failure);
     if (!tiling) {
       a.failed_layer = layer;
@@ -88,7 +94,8 @@ Attempt attempt(const Network& net, const HwConfig& hw, const PlanLimits& limits
 
 }  // namespace
 
-std::vector<LayerTiling> plan_layers(Network& net, const HwConfig& hw, bool keep_resident, PlanLimits& limits) {
+std::vector<LayerTiling> plan_layers(Network& net, const HwConfig& hw, bool keep_resident,
+                                     PlanLimits& limits) {
   limits.act_share.resize(net.layers.size(), 1.0);
   while (true) {
     place_tensors(net, keep_resident, limits);

@@ -16,8 +16,10 @@ struct PlanLimits {
 };
 
 // Sets resident and in_dram of every tensor and gives each layer's tiling; evicts more tensors (into limits)
-// until every layer has one. Throws UserError(unsupported): the layer, the scratchpad, bytes needed and there.
-std::vector<LayerTiling> plan_layers(Network& net, const HwConfig& hw, bool keep_resident, PlanLimits& limits);
+// until every layer has one. Throws UserError(unsupported): the layer, the scratchpad, bytes needed and
+// there.
+std::vector<LayerTiling> plan_layers(Network& net, const HwConfig& hw, bool keep_resident,
+                                     PlanLimits& limits);
 
 // Reacts to a layer whose buffers found no place in this memory: true if there is something left to try.
 bool relax(const Network& net, int layer, Memory memory, PlanLimits& limits);

@@ -11,7 +11,8 @@
 namespace dlc::accel {
 namespace {
 
-// Cycles between an engine's start and its first request at the memory, and back: queue and channel registers.
+// Cycles between an engine's start and its first request at the memory, and back: queue and channel
+// registers.
 constexpr int64_t kRequestPath = 4;
 
 template <typename Array>
@@ -78,7 +79,8 @@ class Machine {
     return retired(isa::Engine::store, std::max(cycle + 1, last_request), end + timing::kStoreRetire);
   }
   int64_t run(const isa::Matrix& matrix, int64_t cycle) {
-    const auto t = timing::matrix_times(hw_, cycle, matrix_end_, product(matrix.tile_count), product(matrix.step_count));
+    const auto t =
+        timing::matrix_times(hw_, cycle, matrix_end_, product(matrix.tile_count), product(matrix.step_count));
     matrix_end_ = t.end;
     return retired(isa::Engine::matrix, t.front_free, t.retire);
   }
@@ -95,7 +97,8 @@ class Machine {
 
 class Scheduler {
  public:
-  explicit Scheduler(const TileGraph& graph) : g_(graph), machine_(graph.hw()), retire_(graph.task_count(), -1) {
+  explicit Scheduler(const TileGraph& graph)
+      : g_(graph), machine_(graph.hw()), retire_(graph.task_count(), -1) {
     for (int t = 0; t < g_.task_count(); ++t) {
       const int s = static_cast<int>(stream_of(g_.task(t).instruction));
       streams_[s].push_back(t);

@@ -1,7 +1,7 @@
 // Program order: every task is given a start time by an event model of the machine that prices with
-// isa/timing.h (DMA approximately: one memory pipe, latency, bandwidth), and the program is the tasks by start
-// time. Engines keep generation order, except that LOADs of different memories overtake each other: that is
-// how weights and parameters run ahead of a LOAD that waits for its activations.
+// isa/timing.h (DMA approximately: one memory pipe, latency, bandwidth), and the program is the tasks by
+// start time. Engines keep generation order, except that LOADs of different memories overtake each other:
+// that is how weights and parameters run ahead of a LOAD that waits for its activations.
 #pragma once
 #include <vector>
 

@@ -29,7 +29,8 @@ class Runs {
   }
 
  private:
-  void walk(int64_t base, int64_t run, const std::vector<std::pair<int64_t, int64_t>>& loops, size_t level, size_t first) {
+  void walk(int64_t base, int64_t run, const std::vector<std::pair<int64_t, int64_t>>& loops, size_t level,
+            size_t first) {
     if (level == first) {
       out_.push_back({memory_, write_, port_, base, base + run});
       return;
@@ -99,6 +100,25 @@ void vector_accesses(const isa::Vector& v, std::vector<Access>& out) {
     Runs(out, Memory::par, false, 1).add(v.tap_address, (reduction + 15) / 16, tap);
 }
 
+// A loop that runs once has no stride: keeps strides that are never used inside their fields.
+template <typename Counts, typename... Strides>
+void drop_unused_strides(const Counts& counts, Strides&... strides) {
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] == 1) ((strides[i] = 0), ...);
+}
+
+void normalise(isa::Instruction& instruction) {
+  if (auto* l = std::get_if<isa::Load>(&instruction))
+    drop_unused_strides(l->count, l->stride, l->dram_stride);
+  if (auto* s = std::get_if<isa::Store>(&instruction))
+    drop_unused_strides(s->count, s->stride, s->dram_stride);
+  if (auto* m = std::get_if<isa::Matrix>(&instruction)) {
+    drop_unused_strides(m->tile_count, m->act_tile_stride, m->wgt_tile_stride);
+    drop_unused_strides(m->step_count, m->act_step_stride, m->acc_step_stride);
+    if (m->tile_count[0] == 1) m->acc_tile_stride = 0;
+  }
+}
+
 }  // namespace
 
 int TileGraph::add_buffer(Memory memory, int64_t words, std::string name, int layer, bool pinned) {
@@ -107,6 +127,7 @@ int TileGraph::add_buffer(Memory memory, int64_t words, std::string name, int la
 }
 
 int TileGraph::add_task(isa::Instruction instruction, Refs refs, int layer, std::string note) {
+  normalise(instruction);
   const int t = task_count();
   for (int b : {refs.a, refs.b, refs.d, refs.par, refs.tap}) {
     if (b < 0) continue;

@@ -2,8 +2,8 @@
 // over the whole region. Made by lower_*.cpp in generation order (layer by layer, tile by tile), in which
 // every task stands behind all tasks that it depends on.
 //
-// A task is an instruction whose scratchpad addresses are relative to its buffers (Refs) until bind() adds the
-// buffers' addresses, and whose waits are empty until waits.cpp fills them.
+// A task is an instruction whose scratchpad addresses are relative to its buffers (Refs) until bind() adds
+// the buffers' addresses, and whose waits are empty until waits.cpp fills them.
 #pragma once
 #include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace dlc::accel {
 struct Buffer {
   Memory memory = Memory::act;
   int64_t words = 0;
-  std::string name;   // for messages: "input strip of conv1"
-  int layer = 0;      // that asked for it first
-  bool pinned = false;  // a resident tensor: placed before the strips, away from where they rotate
-  int64_t address = -1;               // word, once placed
+  std::string name;      // for messages: "input strip of conv1"
+  int layer = 0;         // that asked for it first
+  bool pinned = false;   // a resident tensor: placed before the strips, away from where they rotate
+  int64_t address = -1;  // word, once placed
   int first_task = -1, last_task = -1;  // generation order
 };
 

@@ -19,8 +19,8 @@ std::vector<isa::Instruction> emit_with_waits(const TileGraph& graph, const std:
   for (size_t i = 0; i < order.size(); ++i) position[order[i]] = static_cast<int>(i);
 
   std::vector<isa::Instruction> program;
-  std::vector<Clock> at_start(order.size());       // per program position
-  std::vector<uint32_t> number(order.size());      // per program position: index + 1 in its engine
+  std::vector<Clock> at_start(order.size());   // per program position
+  std::vector<uint32_t> number(order.size());  // per program position: index + 1 in its engine
   Clock issued{};
   std::array<Clock, isa::kEngineCount> previous{};  // an engine's instructions start in order
   for (size_t i = 0; i < order.size(); ++i) {

@@ -1,5 +1,6 @@
-// Retire-counter waits from the tile graph's edges, by transitive reduction with vector clocks: an instruction
-// carries only the waits that its own engine's earlier instructions and its other waits do not imply.
+// Retire-counter waits from the tile graph's edges, by transitive reduction with vector clocks: an
+// instruction carries only the waits that its own engine's earlier instructions and its other waits do not
+// imply.
 #pragma once
 #include <vector>
 

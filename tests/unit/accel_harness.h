@@ -52,10 +52,12 @@ class NetBuilder {
     return v;
   }
 
-  ir::ValueId conv(ir::ValueId x, int64_t out_channels, const WindowSpec& w, int64_t groups = 1, ir::ValueId residual = {}) {
+  ir::ValueId conv(ir::ValueId x, int64_t out_channels, const WindowSpec& w, int64_t groups = 1,
+                   ir::ValueId residual = {}) {
     const ir::Shape in = graph.value(x).shape;
     const int64_t per_group = in[1] / groups;
-    ir::Tensor weights(random.chance(70) ? ir::ElementType::int8 : ir::ElementType::uint8, {out_channels, per_group, w.kh, w.kw});
+    ir::Tensor weights(random.chance(70) ? ir::ElementType::int8 : ir::ElementType::uint8,
+                       {out_channels, per_group, w.kh, w.kw});
     for (auto& b : weights.bytes) b = static_cast<uint8_t>(random.range(0, 255));
     ir::QConv q;
     q.kernel = {w.kh, w.kw};
@@ -109,13 +111,16 @@ class NetBuilder {
       q.x_zero = zero_of(in.type);
       q.zero = zero_of(in.type);
       q.factor.push_back({});
-      for (int64_t d = 1; d <= w.kh * w.kw; ++d) q.factor.push_back({static_cast<uint32_t>(1.2 * 1073741824.0 / static_cast<double>(d)), 30});
+      for (int64_t d = 1; d <= w.kh * w.kw; ++d)
+        q.factor.push_back({static_cast<uint32_t>(1.2 * 1073741824.0 / static_cast<double>(d)), 30});
     }
-    return add("qpool", q, {x}, {in.shape[0], in.shape[1], w.out_h(in.shape[2]), w.out_w(in.shape[3])}, is_signed);
+    return add("qpool", q, {x}, {in.shape[0], in.shape[1], w.out_h(in.shape[2]), w.out_w(in.shape[3])},
+               is_signed);
   }
 
   ir::ValueId view(ir::ValueId x, ir::Shape shape) {
-    return add("reshape", std::monostate{}, {x}, std::move(shape), graph.value(x).type == ir::ElementType::int8);
+    return add("reshape", std::monostate{}, {x}, std::move(shape),
+               graph.value(x).type == ir::ElementType::int8);
   }
 
   void output(ir::ValueId v) { graph.add_output(v); }
@@ -132,7 +137,8 @@ class NetBuilder {
     return graph.add_value(std::move(v));
   }
 
-  ir::ValueId add(const std::string& op, ir::Payload payload, std::vector<ir::ValueId> inputs, ir::Shape shape, bool is_signed) {
+  ir::ValueId add(const std::string& op, ir::Payload payload, std::vector<ir::ValueId> inputs,
+                  ir::Shape shape, bool is_signed) {
     ir::Node n;
     n.name = graph.unique_node_name(op);
     n.op = op;
@@ -174,10 +180,12 @@ inline std::string describe(const ir::Graph& graph) {
     const ir::Node& n = graph.node(id);
     text += n.op;
     auto window = [&](const auto& q) {
-      for (int64_t v : {q.kernel[0], q.kernel[1], q.stride[0], q.stride[1], q.dilation[0], q.dilation[1], q.pad[0], q.pad[1], q.pad[2], q.pad[3]})
+      for (int64_t v : {q.kernel[0], q.kernel[1], q.stride[0], q.stride[1], q.dilation[0], q.dilation[1],
+                        q.pad[0], q.pad[1], q.pad[2], q.pad[3]})
         text += ' ' + std::to_string(v);
     };
-    if (const auto* q = std::get_if<ir::QConv>(&n.payload)) window(*q), text += " groups " + std::to_string(q->groups);
+    if (const auto* q = std::get_if<ir::QConv>(&n.payload))
+      window(*q), text += " groups " + std::to_string(q->groups);
     if (const auto* q = std::get_if<ir::QPool>(&n.payload)) window(*q);
     for (ir::ValueId v : n.inputs) text += ' ' + ir::shape_text(graph.value(v).shape);
     text += " -> " + ir::shape_text(graph.value(n.outputs[0]).shape) + '\n';
@@ -187,7 +195,8 @@ inline std::string describe(const ir::Graph& graph) {
 
 inline std::vector<ir::NodeId> whole_region(const ir::Graph& graph) { return graph.topological_order(); }
 
-// Runs the program on the functional model with random inputs; every tensor in DRAM must equal the reference's.
+// Runs the program on the functional model with random inputs; every tensor in DRAM must equal the
+// reference's.
 inline void check_program(const Program& program, const ir::Graph& graph, const HwConfig& hw, uint64_t seed) {
   Random random(seed);
   std::vector<uint8_t> dram = dram_image(program);
@@ -222,7 +231,8 @@ inline void check_program(const Program& program, const ir::Graph& graph, const 
   }
 }
 
-inline void compile_and_check(const ir::Graph& graph, const HwConfig& hw, const accel::AccelOptions& options, uint64_t seed) {
+inline void compile_and_check(const ir::Graph& graph, const HwConfig& hw, const accel::AccelOptions& options,
+                              uint64_t seed) {
   const Program program = accel::compile_accelerator(graph, whole_region(graph), hw, options);
   check_program(program, graph, hw, seed);
 }

@@ -56,7 +56,8 @@ TEST_CASE("convolutions with a residual operand match the reference") {
     const auto x = b.input(shape, b.random.chance(50));
     const auto w = random_window(b.random, shape[2], shape[3], 3);
     shape[1] = b.random.range(1, 40);
-    const auto second = b.input({shape[0], shape[1], w.out_h(shape[2]), w.out_w(shape[3])}, b.random.chance(50));
+    const auto second =
+        b.input({shape[0], shape[1], w.out_h(shape[2]), w.out_w(shape[3])}, b.random.chance(50));
     b.output(b.conv(x, shape[1], w, 1, second));
   });
 }
@@ -100,10 +101,10 @@ TEST_CASE("large reductions and maps split to fit the smallest machine") {
     WindowSpec window;
   };
   const Case cases[] = {
-      {{1, 300, 5, 5}, 20, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},    // weights of one output block exceed WGT
-      {{1, 640, 1, 1}, 128, {}},                               // fully connected
-      {{1, 8, 40, 200}, 8, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},    // rows that nearly fill ACT
-      {{1, 64, 3, 400}, 12, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},   // rows that do not fit: split columns
+      {{1, 300, 5, 5}, 20, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},   // weights of one output block exceed WGT
+      {{1, 640, 1, 1}, 128, {}},                              // fully connected
+      {{1, 8, 40, 200}, 8, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},   // rows that nearly fill ACT
+      {{1, 64, 3, 400}, 12, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},  // rows that do not fit: split columns
       {{1, 16, 12, 12}, 200, {11, 11, 4, 4, 1, 1, 2, 2, 2, 2}},
   };
   uint64_t seed = 6000;

@@ -8,7 +8,8 @@
 namespace dlc::accel_test {
 namespace {
 
-HwConfig machine(int rows, int cols, int lanes, int preload_rows, int act_kib, int read_ports, int acc_banks) {
+HwConfig machine(int rows, int cols, int lanes, int preload_rows, int act_kib, int read_ports,
+                 int acc_banks) {
   HwConfig hw = config("edge-8");
   hw.name = "unusual";
   hw.rows = rows;
@@ -46,7 +47,8 @@ void random_network(NetBuilder& b) {
     } else if (kind == 3) {
       x = b.sum(x, b.conv(x, shape[1], same));
     } else {
-      x = b.pool(x, r.chance(50) ? ir::QPool::Kind::max : ir::QPool::Kind::average, {2, 2, 1, 1, 1, 1, 0, 1, 1, 0});
+      x = b.pool(x, r.chance(50) ? ir::QPool::Kind::max : ir::QPool::Kind::average,
+                 {2, 2, 1, 1, 1, 1, 0, 1, 1, 0});
     }
     if (r.chance(15)) b.output(x);
   }
@@ -84,7 +86,8 @@ TEST_CASE("machines of any aspect ratio, lane count and bank count compute the s
 }
 
 TEST_CASE("the project's own network compiles for every configuration and matches the reference") {
-  ir::Graph graph = onnx_import::import_onnx(std::string(DLC_SOURCE_DIR) + "/tests/models/cifar_resnet_int8.onnx");
+  ir::Graph graph =
+      onnx_import::import_onnx(std::string(DLC_SOURCE_DIR) + "/tests/models/cifar_resnet_int8.onnx");
   passes::run_pipeline(graph);
   const ir::Graph region = extract(graph, partition(graph, false).region);
   for (const std::string& name : config_names())

@@ -1,0 +1,61 @@
+// Tile sizes for layers that VECTOR does alone.
+#include "compiler/accel/tiling_search.h"
+
+namespace dlc::accel {
+
+// PAR words that one channel group of a depthwise layer needs: parameters and the taps of every border
+// variant.
+int64_t depthwise_words(const Problem& p) {
+  int64_t words = 1;
+  std::vector<std::pair<Range, Range>> seen;
+  for (const AxisClass& r : classes_by_output(p.rows, {0, p.y.h}))
+    for (const AxisClass& c : classes_by_output(p.columns, {0, p.y.w})) {
+      if (std::find(seen.begin(), seen.end(), std::pair{r.taps, c.taps}) != seen.end()) continue;
+      seen.push_back({r.taps, c.taps});
+      words += std::max<int64_t>(1, ceil_div(r.taps.size() * c.taps.size(), 16));
+    }
+  return words;
+}
+
+std::optional<LayerTiling> search_vector(const Problem& p) {
+  const HwConfig& hw = p.hw;
+  const bool depthwise = p.layer.kind == LayerKind::depthwise;
+  const int64_t par = depthwise ? depthwise_words(p) * hw.act_groups() : 0;
+  const int64_t taps = count_valid(p.rows, {0, p.y.h}) * count_valid(p.columns, {0, p.y.w});
+  const double groups = static_cast<double>(p.y.n * p.out_blocks * hw.act_groups());
+  std::optional<LayerTiling> best;
+  for (int64_t columns : halvings(p.y.w, 1)) {
+    for (int64_t blocks : halvings(p.out_blocks, 1))
+      for (int64_t rows : tile_sizes(p.y.h)) {
+        if (!p.fits(Memory::par, blocks * par, std::max<int64_t>(1, p.space.par / 2))) continue;
+        const int64_t in = blocks * p.strip_rows(rows) * p.strip_columns(columns),
+                      out = blocks * rows * columns;
+        const int64_t needed = (p.x_strips ? in : 0) + (p.y_strips ? out : 0) + (p.second_strips ? out : 0);
+        if (!p.fits(Memory::act, needed, p.space.act)) continue;
+        const double tiles = static_cast<double>(p.y.n * ceil_div(p.y.h, rows) * ceil_div(p.y.w, columns) *
+                                                 ceil_div(p.out_blocks, blocks));
+        const double bytes = hw.rows;
+        Cost cost;
+        cost.vector = groups * static_cast<double>(taps);
+        cost.dram =
+            p.dram_cycles(static_cast<double>(p.y.n * p.out_blocks * par * hw.word_bytes(Memory::par)));
+        if (p.x_strips) cost.dram += p.dram_cycles(tiles * static_cast<double>(in) * bytes);
+        if (p.second_strips) cost.dram += p.dram_cycles(tiles * static_cast<double>(out) * bytes);
+        if (p.y_stored) cost.dram += p.dram_cycles(tiles * static_cast<double>(out) * bytes);
+        const double strip = static_cast<double>((p.x_strips ? in : 0) + (p.y_stored ? out : 0)) * bytes;
+        cost.fill = p.dram_cycles(strip) + kTileTax * tiles + hw.memory_latency + cost.vector / tiles;
+        if (2 * needed > p.space.act) cost.fill += cost.dram;
+        if (best && best->cycles <= cost.total()) continue;
+        best = LayerTiling{};
+        best->on_matrix = false;
+        best->rows = rows;
+        best->columns = columns;
+        best->blocks = blocks;
+        best->cycles = cost.total();
+      }
+    if (best) break;
+  }
+  return best;
+}
+
+}  // namespace dlc::accel
