@@ -47,7 +47,6 @@ def main():
          inputs=[h.make_tensor_value_info("x", T.FLOAT, [1, 3, "height", 8])])
     save("missing_output", [h.make_node("Relu", ["x"], ["z"], name="first")])
     save("bad_attribute", [h.make_node("Conv", ["x", "w"], ["y"], name="conv1", strides=[0, 1])], initializers=[weights("w", [4, 3, 3, 3])])
-    save("float_network", [conv], initializers=[weights("w", [4, 3, 3, 3])])
     external = weights("w", [4, 3, 3, 3])
     external.ClearField("raw_data")
     external.data_location = T.EXTERNAL

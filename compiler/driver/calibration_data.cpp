@@ -42,33 +42,41 @@ NpyArray rows_of(const NpyArray& array, int64_t first, int64_t count) {
 Source make_source(const ir::Tensor& input, NpyArray array, const std::string& path) {
   Source s{&input, std::move(array), path};
   const std::vector<int64_t>& shape = s.array.shape;
-  if (shape.empty() || shape[0] == 0) throw UserError(ErrorKind::bad_input, path, "expected an array of rows, got a scalar or no row");
-  if (without_ones(shape) == without_ones(input.shape) && shape[0] == (input.shape.empty() ? 1 : input.shape[0])) {
+  if (shape.empty() || shape[0] == 0)
+    throw UserError(ErrorKind::bad_input, path, "expected an array of rows, got a scalar or no row");
+  if (without_ones(shape) == without_ones(input.shape) &&
+      shape[0] == (input.shape.empty() ? 1 : input.shape[0])) {
     s.batch = shape[0];
     return s;
   }
   s.batch = input.shape.empty() ? 1 : input.shape[0];
   s.examples = shape[0] / s.batch;
   if (s.examples == 0) {
-    throw UserError(ErrorKind::bad_input, path, fmt::format("has {} rows; input '{}' takes batches of {}", shape[0], input.name, s.batch));
+    throw UserError(
+        ErrorKind::bad_input, path,
+        fmt::format("has {} rows; input '{}' takes batches of {}", shape[0], input.name, s.batch));
   }
   return s;
 }
 
-const ir::Tensor& find_input(const std::vector<ir::Tensor>& signature, const std::string& name, const std::string& argument) {
+const ir::Tensor& find_input(const std::vector<ir::Tensor>& signature, const std::string& name,
+                             const std::string& argument) {
   std::string names;
   for (const ir::Tensor& t : signature) {
     if (t.name == name) return t;
     names += (names.empty() ? "" : ", ") + t.name;
   }
   if (name.empty()) {
-    throw UserError(ErrorKind::bad_input, argument, fmt::format("the network has {} inputs ({}); write --calibrate NAME=FILE", signature.size(), names));
+    throw UserError(
+        ErrorKind::bad_input, argument,
+        fmt::format("the network has {} inputs ({}); write --calibrate NAME=FILE", signature.size(), names));
   }
-  throw UserError(ErrorKind::bad_input, argument, fmt::format("the network has no input '{}'; its inputs are: {}", name, names));
+  throw UserError(ErrorKind::bad_input, argument,
+                  fmt::format("the network has no input '{}'; its inputs are: {}", name, names));
 }
 
-std::vector<Source> load_sources(const std::vector<std::string>& arguments, const std::vector<ir::Tensor>& signature,
-                                 const std::string& option) {
+std::vector<Source> load_sources(const std::vector<std::string>& arguments,
+                                 const std::vector<ir::Tensor>& signature, const std::string& option) {
   std::vector<Source> sources;
   for (const std::string& argument : arguments) {
     const size_t eq = argument.find('=');
@@ -76,23 +84,29 @@ std::vector<Source> load_sources(const std::vector<std::string>& arguments, cons
     const std::string path = eq == std::string::npos ? argument : argument.substr(eq + 1);
     for (auto& [entry, array] : load_input_file(path)) {
       const std::string target = !name.empty() ? name : signature.size() == 1 ? signature[0].name : entry;
-      sources.push_back(make_source(find_input(signature, target, option + " " + argument), std::move(array), path));
+      sources.push_back(
+          make_source(find_input(signature, target, option + " " + argument), std::move(array), path));
     }
   }
   for (const ir::Tensor& t : signature) {
-    const auto count = std::count_if(sources.begin(), sources.end(), [&](const Source& s) { return s.input == &t; });
-    if (count != 1) throw UserError(ErrorKind::bad_input, option, fmt::format("input '{}' is given {} times; expected once", t.name, count));
+    const auto count =
+        std::count_if(sources.begin(), sources.end(), [&](const Source& s) { return s.input == &t; });
+    if (count != 1)
+      throw UserError(ErrorKind::bad_input, option,
+                      fmt::format("input '{}' is given {} times; expected once", t.name, count));
   }
   for (const Source& s : sources) {
     if (s.examples == sources[0].examples) continue;
-    throw UserError(ErrorKind::bad_input, s.path, fmt::format("holds {} examples, {} holds {}; the rows of all inputs belong together",
-                                                              s.examples, sources[0].path, sources[0].examples));
+    throw UserError(ErrorKind::bad_input, s.path,
+                    fmt::format("holds {} examples, {} holds {}; the rows of all inputs belong together",
+                                s.examples, sources[0].path, sources[0].examples));
   }
   return sources;
 }
 
-CalibrationRows from_files(const Options& options, const std::vector<std::string>& arguments, const std::string& option,
-                           const std::vector<ir::Tensor>& signature, int64_t limit) {
+CalibrationRows from_files(const Options& options, const std::vector<std::string>& arguments,
+                           const std::string& option, const std::vector<ir::Tensor>& signature,
+                           int64_t limit) {
   const std::vector<Source> sources = load_sources(arguments, signature, option);
   const int64_t count = std::min(sources[0].examples, limit > 0 ? limit : kDefaultCalibrationRows);
   const InputScaling scaling{options.input_scale, options.input_zero};
@@ -100,19 +114,23 @@ CalibrationRows from_files(const Options& options, const std::vector<std::string
   for (int64_t i = 0; i < count; ++i) {
     TensorMap row;
     for (const Source& s : sources) {
-      row[s.input->name] = to_input(rows_of(s.array, i * s.batch, s.batch), *s.input, scaling, s.path, nullptr);
+      row[s.input->name] =
+          to_input(rows_of(s.array, i * s.batch, s.batch), *s.input, scaling, s.path, nullptr);
     }
     result.rows.push_back(std::move(row));
   }
   const bool all = count == sources[0].examples;
-  result.source = fmt::format("{}{} row{} of {}", all ? "" : "the first ", count, count == 1 ? "" : "s", sources[0].path);
+  result.source =
+      fmt::format("{}{} row{} of {}", all ? "" : "the first ", count, count == 1 ? "" : "s", sources[0].path);
   return result;
 }
 
 }  // namespace
 
-CalibrationRows calibration_rows(const Options& options, const std::vector<ir::Tensor>& signature, int64_t limit) {
-  if (!options.calibrate.empty()) return from_files(options, options.calibrate, "--calibrate", signature, limit);
+CalibrationRows calibration_rows(const Options& options, const std::vector<ir::Tensor>& signature,
+                                 int64_t limit) {
+  if (!options.calibrate.empty())
+    return from_files(options, options.calibrate, "--calibrate", signature, limit);
   if (!options.dataset.empty()) return from_files(options, {options.dataset}, "--dataset", signature, limit);
   CalibrationRows result;
   if (!options.inputs.empty()) {
@@ -147,12 +165,14 @@ quantize::CalibrationOptions calibration_options(const Options& options) {
   quantize::CalibrationOptions result;
   const auto method = quantize::parse_range_method(options.calibration_method);
   if (!method) {
-    throw UserError(ErrorKind::bad_input, "--calibration-method " + options.calibration_method, "expected minmax, percentile or mse");
+    throw UserError(ErrorKind::bad_input, "--calibration-method " + options.calibration_method,
+                    "expected minmax, percentile or mse");
   }
   result.method = *method;
   result.percentile = options.calibration_percentile;
   if (!(result.percentile > 50 && result.percentile <= 100)) {
-    throw UserError(ErrorKind::bad_input, fmt::format("--calibration-percentile {}", result.percentile), "expected more than 50, at most 100");
+    throw UserError(ErrorKind::bad_input, fmt::format("--calibration-percentile {}", result.percentile),
+                    "expected more than 50, at most 100");
   }
   return result;
 }

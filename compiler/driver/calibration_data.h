@@ -20,7 +20,8 @@ struct CalibrationRows {
 // rows belong together. `limit`: at most that many rows; 0: kDefaultCalibrationRows.
 // Throws UserError (bad_input) naming file, shapes and the mend.
 inline constexpr int64_t kDefaultCalibrationRows = 200;
-CalibrationRows calibration_rows(const Options& options, const std::vector<ir::Tensor>& signature, int64_t limit = 0);
+CalibrationRows calibration_rows(const Options& options, const std::vector<ir::Tensor>& signature,
+                                 int64_t limit = 0);
 
 // Name, type and shape of a graph's inputs (no bytes).
 std::vector<ir::Tensor> graph_signature(const ir::Graph& graph);

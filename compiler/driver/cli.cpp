@@ -29,6 +29,7 @@ void add_compile_options(CLI::App& app, Options& o) {
   app.add_option("--skip-pass", o.skip_passes, "leave a pass out (repeatable; see dlc passes)")->type_name("NAME");
   app.add_option("--passes", o.passes, "run exactly these passes, comma separated")->type_name("LIST");
   app.add_option("--passes-bisect-limit", o.passes_bisect_limit, "run only the first N passes")->type_name("N");
+  app.add_flag("--no-residency", o.no_residency, "every layer's output goes to DRAM, even if it would fit in the scratchpad");
   app.add_flag("--no-fallback", o.no_fallback, "refuse networks that need operators on the host");
   app.add_option("-j,--jobs", o.jobs, "worker threads (results do not depend on it)")->check(CLI::Range(1, 1024));
 }
@@ -38,10 +39,10 @@ void add_scaling_options(CLI::App& app, Options& o) {
   app.add_option("--input-zero", o.input_zero, "see --input-scale");
 }
 
-void add_calibration_options(CLI::App& app, Options& o) {
+void add_calibration_options(CLI::App& app, Options& o, const std::string& method = "--calibration-method") {
   app.add_option("--calibrate", o.calibrate, "example inputs of a float network, which sets its int8 ranges: .npy, .npz or .pb")
       ->type_name("[NAME=]FILE");
-  app.add_option("--calibration-method", o.calibration_method, "how ranges follow from the values seen: minmax, percentile or mse")
+  app.add_option(method, o.calibration_method, "how ranges follow from the values seen: minmax, percentile or mse")
       ->type_name("NAME");
   app.add_option("--calibration-percentile", o.calibration_percentile, "what method percentile keeps at each end")->type_name("P");
 }
@@ -52,7 +53,7 @@ void add_input_options(CLI::App& app, Options& o) {
   app.add_option("--seed", o.seed, "seed of random inputs");
   add_scaling_options(app, o);
   app.add_option("--output-dir", o.output_dir, "write the outputs as .npy under the graph's own names")->type_name("DIR");
-  app.add_option("--dump-tensors", o.tensors_dir, "write every tensor that reaches DRAM as .npy, with index.json")
+  app.add_option("--dump-tensors", o.tensors_dir, "write every layer's tensors as .npy, with index.json (implies --no-residency)")
       ->type_name("DIR");
 }
 
@@ -122,7 +123,7 @@ void add_quantize(CLI::App& app, Parser& p) {
   CLI::App* quantize = app.add_subcommand("quantize", "quantise a float network to int8 (ONNX with QuantizeLinear/DequantizeLinear)");
   quantize->add_option("model", o.model, "float network")->required()->type_name("MODEL.onnx");
   quantize->add_option("-o,--output", o.output, "quantised network")->required()->type_name("MODEL.int8.onnx");
-  add_calibration_options(*quantize, o);
+  add_calibration_options(*quantize, o, "--method,--calibration-method");
   quantize->get_option("--calibrate")->required();
   quantize->add_option("--limit", o.limit, "only the first N examples (default 200)")->check(CLI::PositiveNumber)->type_name("N");
   add_scaling_options(*quantize, o);
@@ -146,6 +147,9 @@ void add_small_commands(CLI::App& app, Parser& p) {
   CLI::App* check = app.add_subcommand("check-hw", "check a hardware description and print what follows from it");
   check->add_option("hw", o.hw, "hardware description")->required()->type_name("HW.yaml");
   check->callback([&p] { p.command = command_check_hw; });
+
+  CLI::App* ops = app.add_subcommand("ops", "list the operators and where they run");
+  ops->callback([&p] { p.command = command_ops; });
 
   CLI::App* passes = app.add_subcommand("passes", "list the compiler's passes in their order");
   passes->callback([&p] { p.command = command_passes; });

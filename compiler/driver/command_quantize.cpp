@@ -17,7 +17,8 @@ namespace dlc {
 namespace {
 
 // Signal over quantisation noise of every float output, on the first rows of the calibration data.
-std::string output_quality(const ir::Graph& original, const ir::Graph& quantized, const std::vector<TensorMap>& rows) {
+std::string output_quality(const ir::Graph& original, const ir::Graph& quantized,
+                           const std::vector<TensorMap>& rows) {
   constexpr size_t kRows = 16;
   const reference::Evaluator before(original), after(quantized);
   std::map<std::string, std::pair<double, double>> sums;  // output -> signal, noise
@@ -37,7 +38,8 @@ std::string output_quality(const ir::Graph& original, const ir::Graph& quantized
   for (const auto& [name, sum] : sums) {
     const auto& [signal, noise] = sum;
     text += noise == 0 ? fmt::format("output '{}': exact\n", name)
-                       : fmt::format("output '{}': SQNR {:.1f} dB against the float network\n", name, 10 * std::log10(signal / noise));
+                       : fmt::format("output '{}': SQNR {:.1f} dB against the float network\n", name,
+                                     10 * std::log10(signal / noise));
   }
   return text;
 }
@@ -45,8 +47,11 @@ std::string output_quality(const ir::Graph& original, const ir::Graph& quantized
 void require_float(const ir::Graph& graph) {
   if (quantize::needs_quantization(graph)) return;
   for (ir::NodeId n : graph.nodes()) {
-    if (graph.node(n).op.find("Quantize") == std::string::npos && graph.node(n).op.find("QLinear") == std::string::npos) continue;
-    throw UserError(ErrorKind::bad_input, graph.node(n).where(), "the network is quantised already; give dlc quantize a float network");
+    if (graph.node(n).op.find("Quantize") == std::string::npos &&
+        graph.node(n).op.find("QLinear") == std::string::npos)
+      continue;
+    throw UserError(ErrorKind::bad_input, graph.node(n).where(),
+                    "the network is quantised already; give dlc quantize a float network");
   }
   throw UserError(ErrorKind::unsupported, graph.file, "no convolution or fully connected layer to quantise");
 }
@@ -65,7 +70,8 @@ int command_quantize(const Options& options) {
   onnx_export::export_onnx(graph, options.output);
   if (options.quiet) return 0;
   std::printf("%s -> %s: int8, %s ranges from %s\n%s", options.model.c_str(), options.output.c_str(),
-              options.calibration_method.c_str(), data.source.c_str(), output_quality(original, graph, data.rows).c_str());
+              options.calibration_method.c_str(), data.source.c_str(),
+              output_quality(original, graph, data.rows).c_str());
   return 0;
 }
 

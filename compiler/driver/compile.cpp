@@ -58,11 +58,11 @@ Compiled compile_model(const Options& options) {
   const std::string quantised = quantize_if_float(c.graph, options);                    // float -> Q/DQ
   c.pipeline = passes::run_pipeline(c.graph, pipeline_options(options));                // Q/DQ -> integer operators, fusion
   c.parts = partition(c.graph, options.no_fallback);                                    // accelerator | host
-  c.program = accel::compile_accelerator(c.graph, c.parts.region, c.hw);                // tiles, schedule, allocation, encoding
+  accel::AccelOptions accel_options;
+  accel_options.keep_resident = !options.no_residency && options.tensors_dir.empty();
+  c.program = accel::compile_accelerator(c.graph, c.parts.region, c.hw, accel_options); // tiles, schedule, allocation, encoding; verified
   c.program.model = options.model.substr(options.model.find_last_of('/') + 1);
   add_host_segments(c.program, c.graph, c.parts);
-  const std::vector<std::string> faults = verify_program(c.program, c.hw);              // nothing runs unverified
-  if (!faults.empty()) throw std::logic_error("the compiler made an invalid program (please report this): " + faults.front());
   c.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!options.quiet && !quantised.empty()) std::fprintf(stderr, "%s\n", quantised.c_str());
   if (options.verbose > 0) {

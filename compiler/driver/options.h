@@ -30,6 +30,7 @@ struct Options {
   double input_scale = 1;              // --input-scale, --input-zero: real = (value - zero) * scale
   int64_t input_zero = 0;
   bool no_fallback = false;
+  bool no_residency = false;           // --no-residency: every layer's output goes to DRAM
   uint64_t seed = 0;
   int jobs = 1;
   bool quiet = false;

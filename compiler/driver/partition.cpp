@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/accel/compile.h"
 #include "isa/error.h"
 
 namespace dlc {
@@ -19,7 +20,7 @@ bool is_view(const Node& n) { return n.domain == ir::kDlcDomain && n.is("reshape
 std::set<NodeId> accelerator_nodes(const Graph& graph) {
   std::set<NodeId> chosen;
   for (NodeId n : graph.nodes())
-    if (graph.node(n).domain == ir::kDlcDomain) chosen.insert(n);
+    if (graph.node(n).domain == ir::kDlcDomain && !accel::refusal(graph, n)) chosen.insert(n);
   // A view belongs to the accelerator only between two of its operators.
   for (bool changed = true; changed;) {
     changed = false;
@@ -37,7 +38,8 @@ std::set<NodeId> accelerator_nodes(const Graph& graph) {
   return chosen;
 }
 
-std::string reason_for(const Graph& graph, const Node& n) {
+std::string reason_for(const Graph& graph, NodeId id) {
+  const Node& n = graph.node(id);
   if (n.is("QuantizeLinear")) return "quantises the network's input";
   if (n.is("DequantizeLinear")) {
     const NodeId producer = graph.producer(n.inputs[0]);
@@ -45,6 +47,7 @@ std::string reason_for(const Graph& graph, const Node& n) {
     return "works on float values";
   }
   if (is_view(n)) return "a view of host data";
+  if (n.domain == ir::kDlcDomain) return accel::refusal(graph, id).value_or("left to the host");
   return "the accelerator has no " + n.op;
 }
 
@@ -118,8 +121,8 @@ Partition partition(const Graph& graph, bool no_fallback) {
       if (host_between.valid()) {
         const Node& h = graph.node(host_between);
         throw UserError(ErrorKind::unsupported, h.where(),
-                        "the accelerator has no such operator, and it lies between two accelerator operators (the next is '" +
-                            n.name + "'); only one accelerator region is supported");
+                        reason_for(graph, host_between) + ", and it lies between accelerator operators (the next is '" + n.name +
+                            "'); only one accelerator region is supported");
       }
       p.region.push_back(id);
       continue;
@@ -128,8 +131,8 @@ Partition partition(const Graph& graph, bool no_fallback) {
     if (after) behind.insert(id);
     (after ? p.after : p.before).push_back(n.name);
     if (no_fallback && !is_boundary(n))
-      throw UserError(ErrorKind::unsupported, n.where(), "would run on the host (" + reason_for(graph, n) + "), which --no-fallback forbids");
-    p.host_nodes.push_back({n.name, n.op, reason_for(graph, n)});
+      throw UserError(ErrorKind::unsupported, n.where(), "would run on the host (" + reason_for(graph, id) + "), which --no-fallback forbids");
+    p.host_nodes.push_back({n.name, n.op, reason_for(graph, id)});
   }
   std::set<ValueId> seen;
   for (NodeId id : p.region) {

@@ -11,27 +11,28 @@ namespace {
 struct LoweringRow {
   std::string_view op;
   bool (*lower)(const LoweringContext&, ir::NodeId);
+  const char* becomes;  // the integer operator; "view": no work; nullptr: the host moves stored bytes
 };
 
 constexpr LoweringRow kLowerings[] = {
-    {"Add", lower_add},
-    {"AveragePool", lower_average_pool},
-    {"Clip", lower_requantise},
-    {"Concat", lower_movement},
-    {"Conv", lower_conv},
-    {"Flatten", lower_movement},
-    {"Gemm", lower_matrix},
-    {"GlobalAveragePool", lower_average_pool},
-    {"GlobalMaxPool", lower_movement},
-    {"MatMul", lower_matrix},
-    {"MaxPool", lower_movement},
-    {"QuantizeLinear", lower_requantise},
-    {"Relu", lower_requantise},
-    {"Reshape", lower_movement},
-    {"Squeeze", lower_movement},
-    {"Sub", lower_add},
-    {"Transpose", lower_movement},
-    {"Unsqueeze", lower_movement},
+    {"Add", lower_add, "qadd"},
+    {"AveragePool", lower_average_pool, "qpool"},
+    {"Clip", lower_requantise, "fused, qadd"},
+    {"Concat", lower_movement, nullptr},
+    {"Conv", lower_conv, "qconv"},
+    {"Flatten", lower_movement, "view"},
+    {"Gemm", lower_matrix, "qconv"},
+    {"GlobalAveragePool", lower_average_pool, "qpool"},
+    {"GlobalMaxPool", lower_movement, "qpool"},
+    {"MatMul", lower_matrix, "qconv"},
+    {"MaxPool", lower_movement, "qpool"},
+    {"QuantizeLinear", lower_requantise, "fused, qadd"},
+    {"Relu", lower_requantise, "fused, qadd"},
+    {"Reshape", lower_movement, "view"},
+    {"Squeeze", lower_movement, "view"},
+    {"Sub", lower_add, "qadd"},
+    {"Transpose", lower_movement, nullptr},
+    {"Unsqueeze", lower_movement, "view"},
 };
 
 // Graph inputs and constants that are dequantised learn their quantisation.
@@ -44,6 +45,12 @@ void annotate(ir::Graph& graph) {
 }
 
 }  // namespace
+
+const char* lowers_to(std::string_view op) {
+  for (const LoweringRow& row : kLowerings)
+    if (row.op == op) return row.becomes;
+  return nullptr;
+}
 
 void quantize_qdq(ir::Graph& graph, passes::PassContext& passes) {
   annotate(graph);

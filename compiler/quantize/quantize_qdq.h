@@ -9,10 +9,16 @@
 // rounding. Every stored tensor keeps the name of its QuantizeLinear's output. What cannot be lowered stays
 // as it is, with a note.
 #pragma once
+#include <string_view>
+
 #include "compiler/passes/pass_manager.h"
 
 namespace dlc::quantize {
 
 void quantize_qdq(ir::Graph& graph, passes::PassContext& context);
+
+// What an ONNX operator with 8-bit operands becomes: "qconv", "qadd", "qpool", "view"; nullptr: it stays on the
+// host. From the table that the pass itself uses.
+const char* lowers_to(std::string_view op);
 
 }  // namespace dlc::quantize
