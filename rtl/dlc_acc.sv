@@ -52,10 +52,10 @@ module dlc_acc (
   function automatic logic [PhysW-1:0] sram_of(input logic [AddrW-1:0] word);
     logic [31:0] bank;
     bank = 32'(word) / BankWords;
-    return PhysW'(bank * Sub + 32'(word) % Sub);
+    sram_of = PhysW'(bank * Sub + 32'(word) % Sub);
   endfunction
   function automatic logic [RowW-1:0] row_of(input logic [AddrW-1:0] word);
-    return RowW'((32'(word) % BankWords) >> SubLog);
+    row_of = RowW'((32'(word) % BankWords) >> SubLog);
   endfunction
 
   // ---- MATRIX: the step's ACC access comes ROWS + 2 cycles after its ACT read ----
@@ -99,7 +99,7 @@ module dlc_acc (
     .rdata_i(st_rdata), .data_o(st_data_o));
 
   // ---- LOAD writes ----
-  localparam int unsigned LdGroups = dlc_pkg::ACC_WORD > dlc_pkg::BUS_BYTES ? dlc_pkg::ACC_WORD / dlc_pkg::BUS_BYTES : 1;
+  localparam int unsigned LdGroups = dlc_pkg::ACC_PORT / dlc_pkg::BUS_BYTES;
   localparam int unsigned LdGroupW = LdGroups > 1 ? $clog2(LdGroups) : 1;
   localparam int unsigned LdCols   = Cols / LdGroups;  // columns that a beat reaches
   logic [Sub-1:0]            ld_we;

@@ -54,10 +54,10 @@ module dlc_act_mem (
   function automatic logic [PhysW-1:0] sram_of(input logic [AddrW-1:0] word);
     logic [31:0] bank;
     bank = 32'(word) / BankWords;
-    return PhysW'(bank * Sub + 32'(word) % Sub);
+    sram_of = PhysW'(bank * Sub + 32'(word) % Sub);
   endfunction
   function automatic logic [RowW-1:0] row_of(input logic [AddrW-1:0] word);
-    return RowW'((32'(word) % BankWords) >> SubLog);
+    row_of = RowW'((32'(word) % BankWords) >> SubLog);
   endfunction
 
   // ---- requests ----
@@ -76,7 +76,7 @@ module dlc_act_mem (
   logic [Sub*AddrW-1:0] st_word, ld_word;
   logic [dlc_pkg::ACT_PORT*8-1:0] st_rdata;
   logic [Sub*PhysW-1:0] st_sram_q;
-  localparam int unsigned LdGroups = dlc_pkg::ACT_WORD > dlc_pkg::BUS_BYTES ? dlc_pkg::ACT_WORD / dlc_pkg::BUS_BYTES : 1;
+  localparam int unsigned LdGroups = dlc_pkg::ACT_PORT / dlc_pkg::BUS_BYTES;
   localparam int unsigned LdGroupW = LdGroups > 1 ? $clog2(LdGroups) : 1;
   logic [LdGroupW-1:0]       ld_group;
   logic [dlc_pkg::BUS_W-1:0] ld_data;
@@ -117,6 +117,10 @@ module dlc_act_mem (
     assign d_hit  = d_we_i && (d_sram == PhysW'(i));
     assign ld_hit = ld_we[S] && (sram_of(ld_word[S*AddrW +: AddrW]) == PhysW'(i));
     assign s_row  = row_of(st_word[S*AddrW +: AddrW]);
+`ifndef SYNTHESIS
+    logic [2:0] readers;
+    assign readers = 3'(m_hit) + 3'(a_hit) + 3'(b_hit) + 3'(s_hit);
+`endif
     assign first_row = m_hit ? m_row : a_hit ? a_row : b_hit ? b_row : s_row;
     if (Ports == 1) begin : gen_one_port
       assign re    = m_hit || a_hit || b_hit || s_hit;
@@ -127,7 +131,7 @@ module dlc_act_mem (
       assign s_second[i] = 1'b0;
 `ifndef SYNTHESIS
       always_ff @(posedge clk_i) begin
-        if (rst_ni) assert (32'(m_hit) + 32'(a_hit) + 32'(b_hit) + 32'(s_hit) <= 1) else $error("ACT bank: two readers");
+        if (rst_ni) assert (readers <= 3'd1) else $error("ACT bank: two readers");
       end
 `endif
     end else begin : gen_two_ports
@@ -142,7 +146,7 @@ module dlc_act_mem (
       assign raddr[RowW +: RowW] = (a_hit && a_second[i]) ? a_row : (b_hit && b_second[i]) ? b_row : s_row;
 `ifndef SYNTHESIS
       always_ff @(posedge clk_i) begin
-        if (rst_ni) assert (32'(m_hit) + 32'(a_hit) + 32'(b_hit) + 32'(s_hit) <= 2) else $error("ACT bank: three readers");
+        if (rst_ni) assert (readers <= 3'd2) else $error("ACT bank: three readers");
       end
 `endif
     end

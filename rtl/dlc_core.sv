@@ -116,14 +116,14 @@ module dlc_core (
       .push_data_i({fetched[Bits-1:UnitW], fetched[WaitLsb-1:OwnLsb]}), .full_o(full[e]), .retired_i(retired),
       .valid_o(valid[e]), .ready_o(ready[e]), .data_o(head), .pop_i(start[e]));
   end
-  assign load_instr   = {gen_queue[dlc_isa_pkg::ENGINE_LOAD].head[OwnW +: dlc_isa_pkg::LOAD_BODY_BITS], {WaitW{1'b0}},
-                         gen_queue[dlc_isa_pkg::ENGINE_LOAD].head[OwnW-1:0], {OwnLsb{1'b0}}};
-  assign matrix_instr = {gen_queue[dlc_isa_pkg::ENGINE_MATRIX].head[OwnW +: dlc_isa_pkg::MATRIX_BODY_BITS], {WaitW{1'b0}},
-                         gen_queue[dlc_isa_pkg::ENGINE_MATRIX].head[OwnW-1:0], {OwnLsb{1'b0}}};
-  assign vector_instr = {gen_queue[dlc_isa_pkg::ENGINE_VECTOR].head[OwnW +: dlc_isa_pkg::VECTOR_BODY_BITS], {WaitW{1'b0}},
-                         gen_queue[dlc_isa_pkg::ENGINE_VECTOR].head[OwnW-1:0], {OwnLsb{1'b0}}};
-  assign store_instr  = {gen_queue[dlc_isa_pkg::ENGINE_STORE].head[OwnW +: dlc_isa_pkg::STORE_BODY_BITS], {WaitW{1'b0}},
-                         gen_queue[dlc_isa_pkg::ENGINE_STORE].head[OwnW-1:0], {OwnLsb{1'b0}}};
+  assign load_instr = {gen_queue[dlc_isa_pkg::ENGINE_LOAD].head[OwnW +: dlc_isa_pkg::LOAD_BODY_BITS],
+    {WaitW{1'b0}}, gen_queue[dlc_isa_pkg::ENGINE_LOAD].head[OwnW-1:0], {OwnLsb{1'b0}}};
+  assign matrix_instr = {gen_queue[dlc_isa_pkg::ENGINE_MATRIX].head[OwnW +: dlc_isa_pkg::MATRIX_BODY_BITS],
+    {WaitW{1'b0}}, gen_queue[dlc_isa_pkg::ENGINE_MATRIX].head[OwnW-1:0], {OwnLsb{1'b0}}};
+  assign vector_instr = {gen_queue[dlc_isa_pkg::ENGINE_VECTOR].head[OwnW +: dlc_isa_pkg::VECTOR_BODY_BITS],
+    {WaitW{1'b0}}, gen_queue[dlc_isa_pkg::ENGINE_VECTOR].head[OwnW-1:0], {OwnLsb{1'b0}}};
+  assign store_instr = {gen_queue[dlc_isa_pkg::ENGINE_STORE].head[OwnW +: dlc_isa_pkg::STORE_BODY_BITS],
+    {WaitW{1'b0}}, gen_queue[dlc_isa_pkg::ENGINE_STORE].head[OwnW-1:0], {OwnLsb{1'b0}}};
 
   // ---- LOAD ----
   logic [3:0]                  ld_valid;
@@ -200,22 +200,26 @@ module dlc_core (
     .clk_i, .rst_ni, .m_re_i(m_act_re), .m_addr_i(m_act_addr), .m_data_o(m_act_data),
     .a_re_i(a_act_re), .a_addr_i(a_addr), .a_data_o(a_act), .b_re_i(b_act_re), .b_addr_i(b_addr), .b_data_o(b_act),
     .d_we_i(d_act_we), .d_addr_i(d_addr), .d_data_i(d_act),
-    .ld_valid_i(ld_valid[2'(dlc_isa_pkg::MEMORY_ACT)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n), .ld_data_i(ld_data),
+    .ld_valid_i(ld_valid[2'(dlc_isa_pkg::MEMORY_ACT)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n),
+    .ld_data_i(ld_data),
     .st_valid_i(st_valid[0]), .st_sp_i(st_sp), .st_lo_i(st_lo), .st_n_i(st_n), .st_data_o(st_act_data));
   dlc_wgt_mem u_wgt (
     .clk_i, .re_i(wgt_re), .addr_i(wgt_addr), .data_o(wgt_data),
-    .ld_valid_i(ld_valid[2'(dlc_isa_pkg::MEMORY_WGT)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n), .ld_data_i(ld_data));
+    .ld_valid_i(ld_valid[2'(dlc_isa_pkg::MEMORY_WGT)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n),
+    .ld_data_i(ld_data));
   dlc_acc u_acc (
     .clk_i, .rst_ni, .step_i(step), .step_addr_i(m_acc_addr), .overwrite_i(acc_overwrite),
     .forward1_i(acc_forward1), .forward2_i(acc_forward2), .sum_i(sums),
     .a_re_i(a_acc_re), .a_addr_i(a_addr), .a_data_o(a_acc), .b_re_i(b_acc_re), .b_addr_i(b_addr), .b_data_o(b_acc),
     .d_we_i(d_acc_we), .d_addr_i(d_addr), .d_data_i(d_acc),
-    .ld_valid_i(ld_valid[2'(dlc_isa_pkg::MEMORY_ACC)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n), .ld_data_i(ld_data),
+    .ld_valid_i(ld_valid[2'(dlc_isa_pkg::MEMORY_ACC)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n),
+    .ld_data_i(ld_data),
     .st_valid_i(st_valid[1]), .st_sp_i(st_sp), .st_lo_i(st_lo), .st_n_i(st_n), .st_data_o(st_acc_data));
   dlc_par_mem u_par (
     .clk_i, .param_re_i(param_re), .param_addr_i(param_addr), .param_data_o(params), .tap_re_i(tap_re),
     .tap_addr_i(tap_addr), .tap_index_i(tap_index), .tap_data_o(taps),
-    .ld_valid_i(ld_valid[2'(dlc_isa_pkg::MEMORY_PAR)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n), .ld_data_i(ld_data));
+    .ld_valid_i(ld_valid[2'(dlc_isa_pkg::MEMORY_PAR)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n),
+    .ld_data_i(ld_data));
 
   // ---- counters: load and store are busy with a beat, else their active cycles wait for the memory ----
   logic [4:0] busy, wait_dependency, wait_memory;

@@ -79,7 +79,7 @@ module dlc_fetch (
   logic                  consume;
 
   function automatic logic [RowPtrW-1:0] next_row(input logic [RowPtrW-1:0] row);
-    return row == RowPtrW'(Rows - 1) ? '0 : row + 1'b1;
+    next_row = row == RowPtrW'(Rows - 1) ? '0 : row + 1'b1;
   endfunction
 
   if (BeatsRow == 1) begin : gen_row_a_beat

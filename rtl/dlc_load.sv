@@ -96,7 +96,7 @@ module dlc_load (
   logic [PtrW-1:0]  rptr_q, wptr_q;
 
   function automatic logic [PtrW-1:0] next_ptr(input logic [PtrW-1:0] ptr);
-    return ptr == PtrW'(Depth - 1) ? '0 : ptr + 1'b1;
+    next_ptr = ptr == PtrW'(Depth - 1) ? '0 : ptr + 1'b1;
   endfunction
 
   assign last_beat = beat_i && beat_last_i;

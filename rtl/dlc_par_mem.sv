@@ -36,7 +36,10 @@ module dlc_par_mem (
     .we_o(ld_we), .addr_o(ld_word), .group_o(ld_group), .data_o(ld_data));
 
   logic [SubW-1:0] param_sub, tap_sub;
+  logic [RowW-1:0] param_row, tap_row;
   logic [3:0]      tap_index_q;
+  assign param_row = RowW'(param_addr_i >> SubLog);
+  assign tap_row   = RowW'(tap_addr_i >> SubLog);
   if (Sub > 1) begin : gen_sub_number
     assign param_sub = param_addr_i[SubLog-1:0];
     assign tap_sub   = tap_addr_i[SubLog-1:0];
@@ -60,7 +63,7 @@ module dlc_par_mem (
       dlc_scratchpad_bank #(.Width(128), .Granule(8*Granule), .Words(Depth), .ReadPorts(2)) u_sram (
         .clk_i, .we_i(we), .waddr_i(RowW'(ld_word[s*AddrW +: AddrW] >> SubLog)), .wdata_i(wdata),
         .re_i({tap_re_i && (tap_sub == SubW'(s)), param_re_i && (param_sub == SubW'(s))}),
-        .raddr_i({RowW'(tap_addr_i >> SubLog), RowW'(param_addr_i >> SubLog)}), .rdata_o(rdata));
+        .raddr_i({tap_row, param_row}), .rdata_o(rdata));
     end
     if (Sub == 1) begin : gen_one
       assign param     = gen_sram[0].rdata[127:0];

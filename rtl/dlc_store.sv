@@ -210,7 +210,7 @@ module dlc_store (
   logic [PtrW-1:0]  sent_ptr_q, resp_ptr_q;
   logic             retire_q;
   function automatic logic [PtrW-1:0] next_ptr(input logic [PtrW-1:0] ptr);
-    return ptr == PtrW'(Depth - 1) ? '0 : ptr + 1'b1;
+    next_ptr = ptr == PtrW'(Depth - 1) ? '0 : ptr + 1'b1;
   endfunction
   always_ff @(posedge clk_i) begin
     if (go) begin

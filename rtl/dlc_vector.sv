@@ -267,10 +267,12 @@ module dlc_vector (
   assign param_addr_o = param3_q;
 
   // ---- lanes ----
+  logic pipeline_busy;
+  assign pipeline_busy = |valid_q[Depth-1:1];
   for (genvar l = 0; l < dlc_pkg::LANES; l++) begin : gen_lane
     logic [31:0] result;
     dlc_vector_lane u_lane (
-      .clk_i,
+      .clk_i, .enable_i(pipeline_busy),
       .s1_valid_i(valid_q[1]), .s1_a_acc_i(s1_a_acc), .s1_a_signed_i(s1_a_signed), .s1_a_zero_i(s1_a_zero),
       .a_act_i(a_act_i[l*8 +: 8]), .a_acc_i(a_acc_i[l*32 +: 32]),
       .s1_tap_i(s1_tap), .s1_tap_signed_i(s1_tap_signed), .s1_tap_zero_i(s1_tap_zero), .tap_i(tap_i[l*8 +: 8]),

@@ -104,8 +104,8 @@ class RtlDevice : public Device {
     if (result.status == RtlStatus::ok) return;
     std::string engines;
     for (size_t e = 0; e < kRtlEngines; ++e) {
-      engines += fmt::format("; {} started {}, retired {} of {}", kEngineNames[e], result.started[e], result.retired[e],
-                             job.instructions[e]);
+      engines += fmt::format("; {} started {}, retired {} of {}", kEngineNames[e], result.started[e],
+                             result.retired[e], job.instructions[e]);
     }
     if (result.status == RtlStatus::timeout) {
       throw std::runtime_error(fmt::format("RTL: not finished after {} cycles{}", job.max_cycles, engines));

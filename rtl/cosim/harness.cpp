@@ -1,5 +1,5 @@
-// Runs one program on the Verilated dlc_top: reset, AXI4-Lite start, clock loop with the memory model, counters.
-// Compiled into the library of a configuration, never into dlc itself.
+// Runs one program on the Verilated dlc_top: reset, AXI4-Lite start, clock loop with the memory model,
+// counters. Compiled into the library of a configuration, never into dlc itself.
 #include "rtl/cosim/harness.h"
 
 #include <chrono>
@@ -114,15 +114,17 @@ class Harness {
       for (int k = 0; k < 4; ++k) result_.counters[e][k] = read_register64(0x40 + 8 * (4 * e + k));
     }
     const int64_t cycles = read_register64(0xE0);
-    if (cycles != result_.total_cycles) throw std::runtime_error("the core's cycle counter disagrees with the clock");
+    if (cycles != result_.total_cycles)
+      throw std::runtime_error("the core's cycle counter disagrees with the clock");
   }
   int64_t read_register64(int address) {
     const uint64_t low = read_register(static_cast<uint8_t>(address));
-    return static_cast<int64_t>(low | static_cast<uint64_t>(read_register(static_cast<uint8_t>(address + 4))) << 32);
+    return static_cast<int64_t>(low | static_cast<uint64_t>(read_register(static_cast<uint8_t>(address + 4)))
+                                          << 32);
   }
 
-  // One iteration a cycle t: the outputs of t are there (registered), the inputs of t are set, then the clock edge
-  // that ends t. False: out of cycles.
+  // One iteration a cycle t: the outputs of t are there (registered), the inputs of t are set, then the clock
+  // edge that ends t. False: out of cycles.
   bool clock_loop() {
     uint64_t retired_before = 0;
     for (int64_t t = 0;; ++t) {
@@ -146,7 +148,8 @@ class Harness {
     }
   }
   static void note(uint64_t& count, int64_t* cycles, uint64_t limit, int64_t t) {
-    if (count >= limit) throw std::runtime_error("an engine started or retired more instructions than it was given");
+    if (count >= limit)
+      throw std::runtime_error("an engine started or retired more instructions than it was given");
     cycles[count++] = t;
   }
 
@@ -156,7 +159,8 @@ class Harness {
       retired += result_.retired[e];
       all += job_.instructions[e];
     }
-    if (retired != before && all) job_.progress(job_.context, static_cast<double>(retired) / static_cast<double>(all));
+    if (retired != before && all)
+      job_.progress(job_.context, static_cast<double>(retired) / static_cast<double>(all));
     before = retired;
   }
 
@@ -201,7 +205,8 @@ class Harness {
       if (address + kBus <= job_.dram_bytes) {
         std::memcpy(data, job_.dram + address, kBus);
       } else {
-        for (uint64_t i = 0; i < kBus; ++i) data[i] = address + i < job_.dram_bytes ? job_.dram[address + i] : 0;
+        for (uint64_t i = 0; i < kBus; ++i)
+          data[i] = address + i < job_.dram_bytes ? job_.dram[address + i] : 0;
       }
       top_->m_axi_rid_i = static_cast<uint8_t>(beat->tag);
       top_->m_axi_rlast_i = beat->last;

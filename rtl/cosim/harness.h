@@ -1,11 +1,11 @@
 // The C interface between dlc and the shared library that holds the Verilated model (one library a structural
-// configuration, built by rtl/cosim/library.cpp). One call runs a whole program: the clock loop and the memory
-// model are inside the library, so nothing crosses the boundary per cycle.
+// configuration, built by rtl/cosim/library.cpp). One call runs a whole program: the clock loop and the
+// memory model are inside the library, so nothing crosses the boundary per cycle.
 #pragma once
 #include <cstdint>
 
-inline constexpr int kRtlEngines = 4;        // load, matrix, vector, store
-inline constexpr int kRtlCounterEngines = 5; // and fetch
+inline constexpr int kRtlEngines = 4;         // load, matrix, vector, store
+inline constexpr int kRtlCounterEngines = 5;  // and fetch
 inline constexpr int kRtlMessageBytes = 1024;
 
 struct RtlJob {
@@ -13,13 +13,13 @@ struct RtlJob {
   uint64_t program_units = 0;
   uint8_t* dram = nullptr;
   uint64_t dram_bytes = 0;
-  int64_t latency = 0;                           // memory: cycles, and bytes per cycle as a fraction
+  int64_t latency = 0;  // memory: cycles, and bytes per cycle as a fraction
   int64_t bandwidth_num = 0, bandwidth_den = 1;
   int64_t max_cycles = 0;
-  uint64_t initial_state = 0;                    // seed of registers and memories at power-up; 0: zeros
-  const char* waveform = nullptr;                // FST file; only in libraries built with tracing
-  uint64_t instructions[kRtlEngines] = {};       // of each engine; the arrays below have that size
-  int64_t* start[kRtlEngines] = {};              // cycles, filled in by the run
+  uint64_t initial_state = 0;               // seed of registers and memories at power-up; 0: zeros
+  const char* waveform = nullptr;           // FST file; only in libraries built with tracing
+  uint64_t instructions[kRtlEngines] = {};  // of each engine; the arrays below have that size
+  int64_t* start[kRtlEngines] = {};         // cycles, filled in by the run
   int64_t* retire[kRtlEngines] = {};
   void (*progress)(void* context, double fraction) = nullptr;
   void* context = nullptr;
@@ -27,8 +27,8 @@ struct RtlJob {
 
 enum class RtlStatus : int32_t {
   ok = 0,
-  timeout = 1,    // max_cycles; started/retired tell where it stands
-  failed = 2,     // assertion in the RTL, access outside DRAM, protocol error: message
+  timeout = 1,  // max_cycles; started/retired tell where it stands
+  failed = 2,   // assertion in the RTL, access outside DRAM, protocol error: message
 };
 
 struct RtlResult {
@@ -37,7 +37,7 @@ struct RtlResult {
   int64_t counters[kRtlCounterEngines][4] = {};  // busy, wait_dependency, wait_memory, idle
   uint64_t read_beats = 0, write_beats = 0;
   uint64_t started[kRtlEngines] = {}, retired[kRtlEngines] = {};
-  double seconds = 0;                            // of the clock loop
+  double seconds = 0;  // of the clock loop
   char message[kRtlMessageBytes] = {};
 };
 

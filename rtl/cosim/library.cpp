@@ -26,13 +26,15 @@ namespace {
 namespace fs = std::filesystem;
 
 // Random registers and memories at power-up come from +verilator+rand+reset at run time (initial_state).
-const std::vector<std::string> kVerilatorOptions = {
-    "--cc", "-O3", "--x-assign", "fast", "--x-initial", "unique", "--assert", "--no-timing", "-Wno-fatal",
-    "--prefix", "Vdlc", "--top-module", "dlc_top", "--Mdir", "model"};
+const std::vector<std::string> kVerilatorOptions = {"--cc",        "-O3",      "--x-assign", "fast",
+                                                    "--x-initial", "unique",   "--assert",   "--no-timing",
+                                                    "-Wno-fatal",  "--prefix", "Vdlc",       "--top-module",
+                                                    "dlc_top",     "--Mdir",   "model"};
 
 std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw UserError(ErrorKind::bad_input, path.string(), "cannot be read; it is needed to build the RTL");
+  if (!in)
+    throw UserError(ErrorKind::bad_input, path.string(), "cannot be read; it is needed to build the RTL");
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
@@ -41,7 +43,8 @@ std::string read_file(const fs::path& path) {
 void write_file(const fs::path& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
   out << text;
-  if (!out.flush()) throw UserError(ErrorKind::bad_input, path.string(), "cannot be written: is the disk full?");
+  if (!out.flush())
+    throw UserError(ErrorKind::bad_input, path.string(), "cannot be written: is the disk full?");
 }
 
 fs::path cache_directory() {
@@ -69,7 +72,8 @@ class Lock {
   explicit Lock(const fs::path& path) : fd_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
     if (fd_ < 0 || flock(fd_, LOCK_EX) != 0) {
       if (fd_ >= 0) close(fd_);
-      throw UserError(ErrorKind::bad_input, path.string(), "cannot be locked: set DLC_CACHE_DIR to a writable folder");
+      throw UserError(ErrorKind::bad_input, path.string(),
+                      "cannot be locked: set DLC_CACHE_DIR to a writable folder");
     }
   }
   ~Lock() { close(fd_); }
@@ -83,14 +87,24 @@ class Lock {
 class Build {
  public:
   Build(const HwConfig& hw, bool waveform)
-      : hw_(hw), waveform_(waveform), root_(fs::path(rtl_directory()).parent_path()), sources_(rtl_sources()) {
+      : hw_(hw),
+        waveform_(waveform),
+        root_(fs::path(rtl_directory()).parent_path()),
+        sources_(rtl_sources()) {
     if (!in_path("verilator") || !in_path("g++")) {
-      throw UserError(ErrorKind::bad_input, "RTL", "verilator and g++ are needed (apt-get install verilator g++)");
+      throw UserError(ErrorKind::bad_input, "RTL",
+                      "verilator and g++ are needed (apt-get install verilator g++)");
     }
     std::istringstream root(output_of({"verilator", "--getenv", "VERILATOR_ROOT"}));
     std::getline(root, verilator_root_);
-    flags_ = {"-std=c++20", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-w", "-DVL_USER_STOP",
-              "-DVL_USER_FATAL", fmt::format("-DDLC_RTL_BUS_BYTES={}", hw.bus_bytes)};
+    flags_ = {"-std=c++20",
+              "-fPIC",
+              "-fvisibility=hidden",
+              "-fno-gnu-unique",
+              "-w",
+              "-DVL_USER_STOP",
+              "-DVL_USER_FATAL",
+              fmt::format("-DDLC_RTL_BUS_BYTES={}", hw.bus_bytes)};
     if (!output_of({"g++", "-march=native", "-dumpversion"}).empty() &&
         !output_of({"g++", "-march=native", "-E", "-dM", "-x", "c++", "/dev/null"}).empty()) {
       flags_.push_back("-march=native");
@@ -123,13 +137,15 @@ class Build {
  private:
   uint64_t key() const {
     std::string all = fmt::format("{:x} {} {}\n", hwconfig_structural_hash(hw_), waveform_, cpu_flags());
-    for (const Command& c : {Command{"verilator", "--version"}, Command{"g++", "--version"}}) all += output_of(c);
+    for (const Command& c : {Command{"verilator", "--version"}, Command{"g++", "--version"}})
+      all += output_of(c);
     for (const std::string& option : kVerilatorOptions) all += option + "\n";
     for (const std::string& flag : flags_) all += flag + "\n";
     all += isa_verilog_package();
     for (const std::string& source : sources_) all += read_file(source);
-    for (const char* file : {"rtl/cosim/harness.cpp", "rtl/cosim/harness.h", "simulator/memory/memory_model.h",
-                             "isa/hwconfig.h", "isa/error.h", "rtl/cosim/library.cpp"}) {
+    for (const char* file :
+         {"rtl/cosim/harness.cpp", "rtl/cosim/harness.h", "simulator/memory/memory_model.h", "isa/hwconfig.h",
+          "isa/error.h", "rtl/cosim/library.cpp"}) {
       all += read_file(root_ / file);
     }
     return fnv1a(all);
@@ -180,9 +196,9 @@ class Build {
     // Slow files run once: initialisation.
     command.push_back(source.string().find("Slow") != std::string::npos ? "-O0" : "-O2");
     const std::string include = verilator_root_ + "/include";
-    command.insert(command.end(), {"-I" + (work / "model").string(), "-I" + root_.string(), "-I" + include,
-                                   "-I" + include + "/vltstd", "-c", source.string(), "-o",
-                                   source.stem().string() + ".o"});
+    command.insert(command.end(),
+                   {"-I" + (work / "model").string(), "-I" + root_.string(), "-I" + include,
+                    "-I" + include + "/vltstd", "-c", source.string(), "-o", source.stem().string() + ".o"});
     return command;
   }
 
@@ -190,7 +206,8 @@ class Build {
     const std::string log = (work / "build.log").string();
     const int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     if (!run_commands(commands, work.string(), log, jobs)) {
-      throw UserError(ErrorKind::bad_input, log, what + " failed while building the RTL simulation; see this log");
+      throw UserError(ErrorKind::bad_input, log,
+                      what + " failed while building the RTL simulation; see this log");
     }
   }
 
@@ -210,8 +227,9 @@ RtlLibrary::RtlLibrary(const HwConfig& hw, bool waveform) {
   if (handle_) run_ = reinterpret_cast<decltype(run_)>(dlsym(handle_, "dlc_rtl_run"));
   if (!run_) {
     const char* reason = dlerror();
-    throw UserError(ErrorKind::bad_input, path_,
-                    fmt::format("cannot be loaded ({}); remove it, it will be built again", reason ? reason : "?"));
+    throw UserError(
+        ErrorKind::bad_input, path_,
+        fmt::format("cannot be loaded ({}); remove it, it will be built again", reason ? reason : "?"));
   }
 }
 

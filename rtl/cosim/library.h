@@ -1,8 +1,9 @@
-// The shared library with the Verilated RTL of a configuration: built on first use, then taken from the cache.
+// The shared library with the Verilated RTL of a configuration: built on first use, then taken from the
+// cache.
 //
-// Cache: $DLC_CACHE_DIR, else $XDG_CACHE_HOME/dlc, else ~/.cache/dlc; a sub-folder rtl-<hash> each, named after
-// everything that goes into it (RTL, packages, harness, tools, CPU). Two processes may ask at once: a lock file
-// makes one build (in a temporary folder, renamed at the end) and the other wait.
+// Cache: $DLC_CACHE_DIR, else $XDG_CACHE_HOME/dlc, else ~/.cache/dlc; a sub-folder rtl-<hash> each, named
+// after everything that goes into it (RTL, packages, harness, tools, CPU). Two processes may ask at once: a
+// lock file makes one build (in a temporary folder, renamed at the end) and the other wait.
 #pragma once
 #include <memory>
 #include <string>

@@ -19,7 +19,8 @@ std::vector<std::string> rtl_sources();
 // The text of the generated dlc_isa_pkg.sv.
 std::string isa_verilog_package();
 
-// The whole design of a configuration as (file name, text), in compilation order: packages, modules.
+// The whole design of a configuration as (file name, text), in compilation order: packages, modules. Numbers
+// stand in dlc_pkg instead of references to dlc_config_pkg, so that yosys reads it.
 std::vector<std::pair<std::string, std::string>> rtl_design(const HwConfig& hw);
 
 }  // namespace dlc

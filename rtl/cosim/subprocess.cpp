@@ -21,7 +21,8 @@ std::vector<char*> arguments(const Command& command) {
 
 // The child's side of a fork: only async-signal-safe calls.
 [[noreturn]] void become(char* const* argv, const char* directory, int out, int err) {
-  if ((directory && chdir(directory) != 0) || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(127);
+  if ((directory && chdir(directory) != 0) || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
+    _exit(127);
   execvp(argv[0], argv);
   _exit(127);
 }
@@ -77,7 +78,8 @@ std::string output_of(const Command& command) {
   close(ends[1]);
   std::string out;
   char buffer[4096];
-  for (ssize_t n; pid > 0 && (n = read(ends[0], buffer, sizeof buffer)) > 0;) out.append(buffer, static_cast<size_t>(n));
+  for (ssize_t n; pid > 0 && (n = read(ends[0], buffer, sizeof buffer)) > 0;)
+    out.append(buffer, static_cast<size_t>(n));
   close(ends[0]);
   int status = 1;
   if (pid < 0 || waitpid(pid, &status, 0) != pid || !exited_well(status)) return "";
