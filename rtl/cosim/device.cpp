@@ -51,6 +51,17 @@ class Bound {
   const HwConfig& hw_;
 };
 
+// The little that the harness relies on; verify_program() (isa/program_file.h) is the full check.
+void check_program(const Program& program, const std::vector<uint8_t>& dram) {
+  if (program.instructions.empty()) {
+    throw UserError(ErrorKind::bad_input, "program", "has no instructions: nothing to run");
+  }
+  if (dram.size() < program.dram_bytes) {
+    throw UserError(ErrorKind::bad_input, "program",
+                    fmt::format("needs {} bytes of DRAM, the image has {}", program.dram_bytes, dram.size()));
+  }
+}
+
 class RtlDevice : public Device {
  public:
   explicit RtlDevice(const HwConfig& hw) : hw_(hw), library_(std::make_unique<RtlLibrary>(hw, false)) {}
@@ -58,6 +69,7 @@ class RtlDevice : public Device {
   std::string name() const override { return "rtl"; }
 
   RunResult run(const Program& program, std::vector<uint8_t>& dram, const RunOptions& options) override {
+    check_program(program, dram);
     std::array<std::vector<int64_t>, kRtlEngines> start, retire;
     for (const isa::Instruction& i : program.instructions) {
       start[static_cast<size_t>(isa::engine_of(i))].push_back(-1);

@@ -79,6 +79,14 @@ TEST_CASE("RTL that cannot go on is stopped at max_cycles, and the engine is nam
   REQUIRE_THROWS_WITH(make_rtl_device(hw)->run(program, dram, options), Catch::Contains("not finished"));
 }
 
+TEST_CASE("RTL refuses a program without instructions") {
+  const HwConfig hw = tiny();
+  Program program = one_load();
+  program.instructions.clear();
+  std::vector<uint8_t> dram = dram_image(program);
+  REQUIRE_THROWS_WITH(make_rtl_device(hw)->run(program, dram, {}), Catch::Contains("has no instructions"));
+}
+
 TEST_CASE("RTL reports a STORE outside DRAM") {
   const HwConfig hw = tiny();
   Program program = one_load();
