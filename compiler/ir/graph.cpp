@@ -11,7 +11,8 @@ std::string Node::where() const {
   std::string s = file.empty() ? "" : file + ": ";
   s += "node '" + name + "' (" + op;
   if (domain != kDlcDomain && (opset > 0 || !domain.empty())) {
-    s += ", domain " + (domain.empty() ? std::string("ai.onnx") : domain) + ", opset " + std::to_string(opset);
+    s +=
+        ", domain " + (domain.empty() ? std::string("ai.onnx") : domain) + ", opset " + std::to_string(opset);
   }
   return s + ")";
 }
@@ -97,7 +98,9 @@ std::vector<ValueId> Graph::values() const {
   return result;
 }
 
-bool Graph::is_input(ValueId v) const { return std::find(inputs_.begin(), inputs_.end(), v) != inputs_.end(); }
+bool Graph::is_input(ValueId v) const {
+  return std::find(inputs_.begin(), inputs_.end(), v) != inputs_.end();
+}
 bool Graph::is_output(ValueId v) const {
   return std::find(outputs_.begin(), outputs_.end(), v) != outputs_.end();
 }

@@ -116,7 +116,8 @@ class Graph {
   // --- looking. nodes() and values() are in id order; live ones only.
   const Node& node(NodeId id) const;
   const Value& value(ValueId id) const;
-  Node& node(NodeId id);  // change attributes and payload freely; inputs/outputs/name only with the calls below
+  Node& node(
+      NodeId id);  // change attributes and payload freely; inputs/outputs/name only with the calls below
   Value& value(ValueId id);  // change type, shape, data freely; name only with rename()
   std::vector<NodeId> nodes() const;
   std::vector<ValueId> values() const;
@@ -127,7 +128,7 @@ class Graph {
   bool is_output(ValueId v) const;
   std::optional<ValueId> find_value(const std::string& name) const;
   std::optional<NodeId> find_node(const std::string& name) const;
-  NodeId producer(ValueId v) const;            // invalid for graph inputs and constants
+  NodeId producer(ValueId v) const;             // invalid for graph inputs and constants
   std::vector<Use> consumers(ValueId v) const;  // by node id, then input slot
   // The value's only use when it has exactly one and is no graph output.
   std::optional<Use> single_use(ValueId v) const;
@@ -144,7 +145,7 @@ class Graph {
   void rename(ValueId v, const std::string& new_name);  // precondition: new_name is free
   // Exchanges the names of two values: a value that takes over a graph output keeps the user's name for it.
   void swap_names(ValueId a, ValueId b);
-  void erase(NodeId n);        // its outputs stay, without a producer
+  void erase(NodeId n);         // its outputs stay, without a producer
   void erase_value(ValueId v);  // precondition: no producer, no consumer, no graph input/output
   // Same graph, ids renumbered without gaps in topological order of nodes.
   Graph clone() const;
@@ -155,8 +156,7 @@ class Graph {
   struct Edge {
     size_t slot = 0;  // index among the node's inputs or outputs
   };
-  using BoostGraph =
-      boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Vertex, Edge>;
+  using BoostGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Vertex, Edge>;
   const BoostGraph& boost_graph() const { return g_; }
   bool alive(uint32_t vertex) const { return !std::holds_alternative<Erased>(g_[vertex]); }
 

@@ -41,10 +41,13 @@ class Parser {
         column = 1;
       }
     }
-    throw UserError(ErrorKind::bad_input, file_ + ":" + std::to_string(line) + ":" + std::to_string(column), message);
+    throw UserError(ErrorKind::bad_input, file_ + ":" + std::to_string(line) + ":" + std::to_string(column),
+                    message);
   }
   void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
+      ++at_;
   }
   bool accept(char c) {
     skip_space();
@@ -58,14 +61,16 @@ class Parser {
   std::string word() {
     skip_space();
     const size_t start = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) ++at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
+      ++at_;
     if (start == at_) fail("expected a word");
     return text_.substr(start, at_ - start);
   }
   void expect_word(const std::string& wanted) {
     skip_space();
     const size_t start = at_;
-    if (at_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[at_])) && word() == wanted) return;
+    if (at_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[at_])) && word() == wanted)
+      return;
     at_ = start;
     fail("expected '" + wanted + "'");
   }
@@ -134,7 +139,8 @@ class Parser {
     Value v;
     expect('%');
     v.name = string();
-    if (v.name.empty() || graph_.find_value(v.name)) fail("the value '" + v.name + "' is nameless or defined twice");
+    if (v.name.empty() || graph_.find_value(v.name))
+      fail("the value '" + v.name + "' is nameless or defined twice");
     expect(':');
     const std::string type = word();
     const auto element = parse_element_type(type);
@@ -180,8 +186,11 @@ class Parser {
       at_ += 2;
     }
     expect('"');
-    if (text_.compare(at_, 3, "...") == 0) fail("the constant was shortened when it was printed; print it in full");
-    if (bytes.size() != size) fail("the constant has " + std::to_string(bytes.size()) + " bytes; its shape needs " + std::to_string(size));
+    if (text_.compare(at_, 3, "...") == 0)
+      fail("the constant was shortened when it was printed; print it in full");
+    if (bytes.size() != size)
+      fail("the constant has " + std::to_string(bytes.size()) + " bytes; its shape needs " +
+           std::to_string(size));
     return bytes;
   }
 
@@ -228,7 +237,8 @@ class Parser {
   void node() {
     Node n;
     n.name = string();
-    if (n.name.empty() || graph_.find_node(n.name)) fail("the node '" + n.name + "' is nameless or defined twice");
+    if (n.name.empty() || graph_.find_node(n.name))
+      fail("the node '" + n.name + "' is nameless or defined twice");
     expect(':');
     n.op = string();
     expect_word("domain");
@@ -294,7 +304,7 @@ struct FieldParser {
     return static_cast<T>(v);
   }
   template <typename T>
-    requires std::is_integral_v<T>
+  requires std::is_integral_v<T>
   void operator()(const char* name, T& v) {
     key(name);
     v = checked<T>(p.number<int64_t>());
@@ -319,7 +329,8 @@ struct FieldParser {
     key(name);
     const auto values = p.list<int64_t>();
     if (values.size() % 2 != 0) p.fail("expected pairs of multiplier and shift");
-    for (size_t i = 0; i < values.size(); i += 2) v.push_back({checked<uint32_t>(values[i]), checked<int>(values[i + 1])});
+    for (size_t i = 0; i < values.size(); i += 2)
+      v.push_back({checked<uint32_t>(values[i]), checked<int>(values[i + 1])});
   }
 };
 

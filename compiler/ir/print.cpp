@@ -38,10 +38,7 @@ std::string number(float v) {
   return {buffer, end};
 }
 template <typename T>
-  requires std::is_integral_v<T>
-std::string number(T v) {
-  return std::to_string(v);
-}
+requires std::is_integral_v<T> std::string number(T v) { return std::to_string(v); }
 
 template <typename List>
 std::string list(const List& values) {
@@ -75,7 +72,7 @@ struct FieldPrinter {
   void key(const char* name) { text += (text.empty() ? "" : ", ") + std::string(name) + " = "; }
 
   template <typename T>
-    requires std::is_integral_v<T>
+  requires std::is_integral_v<T>
   void operator()(const char* name, const T& v) {
     key(name);
     text += number(v);
@@ -123,8 +120,8 @@ std::string payload_text(const Payload& payload) {
 std::string type_text(const Value& v) {
   std::string s = std::string(element_name(v.type)) + list(v.shape);
   if (v.quantization) {
-    s += " quantized(scale " + list(v.quantization->scale) + ", zero " + list(v.quantization->zero) + ", axis " +
-         number(v.quantization->axis) + ")";
+    s += " quantized(scale " + list(v.quantization->scale) + ", zero " + list(v.quantization->zero) +
+         ", axis " + number(v.quantization->axis) + ")";
   }
   return s;
 }
@@ -143,7 +140,8 @@ std::string hex(const Bytes& bytes, bool full) {
 
 void print_node(const Graph& g, const Node& n, std::string& out) {
   out += "  node " + quoted(n.name) + " : " + quoted(n.op) + " domain " + quoted(n.domain) + " opset " +
-         number(n.opset) + "\n    onnx " + text_list(n.onnx_nodes) + "\n    file " + quoted(n.file) + "\n    inputs (";
+         number(n.opset) + "\n    onnx " + text_list(n.onnx_nodes) + "\n    file " + quoted(n.file) +
+         "\n    inputs (";
   for (size_t i = 0; i < n.inputs.size(); ++i) {
     out += (i ? ", " : "") + (n.inputs[i].valid() ? "%" + quoted(g.value(n.inputs[i]).name) : "_");
   }
@@ -176,7 +174,8 @@ std::string print(const Graph& graph, const PrintOptions& options) {
   for (ValueId id : graph.values()) {
     const Value& v = graph.value(id);
     if (!v.is_constant()) continue;
-    out += "  constant %" + quoted(v.name) + " : " + type_text(v) + " = " + hex(*v.data, options.full_constants) + "\n";
+    out += "  constant %" + quoted(v.name) + " : " + type_text(v) + " = " +
+           hex(*v.data, options.full_constants) + "\n";
   }
   for (NodeId n : graph.topological_order()) print_node(graph, graph.node(n), out);
   for (ValueId v : graph.outputs()) out += "  output %" + quoted(graph.value(v).name) + "\n";

@@ -28,25 +28,37 @@ enum class ElementType : uint8_t {
   boolean,
 };
 
-size_t element_size(ElementType type);              // bytes; 0 for undefined
-std::string_view element_name(ElementType type);    // "float32", ...
+size_t element_size(ElementType type);            // bytes; 0 for undefined
+std::string_view element_name(ElementType type);  // "float32", ...
 std::optional<ElementType> parse_element_type(std::string_view name);
 inline bool is_8bit(ElementType t) { return t == ElementType::int8 || t == ElementType::uint8; }
 
 template <typename T>
 constexpr ElementType element_type_of() {
-  if constexpr (std::is_same_v<T, float>) return ElementType::float32;
-  else if constexpr (std::is_same_v<T, double>) return ElementType::float64;
-  else if constexpr (std::is_same_v<T, int8_t>) return ElementType::int8;
-  else if constexpr (std::is_same_v<T, uint8_t>) return ElementType::uint8;
-  else if constexpr (std::is_same_v<T, int16_t>) return ElementType::int16;
-  else if constexpr (std::is_same_v<T, uint16_t>) return ElementType::uint16;
-  else if constexpr (std::is_same_v<T, int32_t>) return ElementType::int32;
-  else if constexpr (std::is_same_v<T, uint32_t>) return ElementType::uint32;
-  else if constexpr (std::is_same_v<T, int64_t>) return ElementType::int64;
-  else if constexpr (std::is_same_v<T, uint64_t>) return ElementType::uint64;
-  else if constexpr (std::is_same_v<T, bool>) return ElementType::boolean;
-  else return ElementType::undefined;
+  if constexpr (std::is_same_v<T, float>)
+    return ElementType::float32;
+  else if constexpr (std::is_same_v<T, double>)
+    return ElementType::float64;
+  else if constexpr (std::is_same_v<T, int8_t>)
+    return ElementType::int8;
+  else if constexpr (std::is_same_v<T, uint8_t>)
+    return ElementType::uint8;
+  else if constexpr (std::is_same_v<T, int16_t>)
+    return ElementType::int16;
+  else if constexpr (std::is_same_v<T, uint16_t>)
+    return ElementType::uint16;
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return ElementType::int32;
+  else if constexpr (std::is_same_v<T, uint32_t>)
+    return ElementType::uint32;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return ElementType::int64;
+  else if constexpr (std::is_same_v<T, uint64_t>)
+    return ElementType::uint64;
+  else if constexpr (std::is_same_v<T, bool>)
+    return ElementType::boolean;
+  else
+    return ElementType::undefined;
 }
 
 using Shape = std::vector<int64_t>;

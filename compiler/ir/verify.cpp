@@ -25,7 +25,8 @@ class Verifier {
     }
     for (ValueId v : g_.inputs()) {
       if (!live_value(v)) fail("a graph input was erased");
-      if (g_.producer(v).valid() || g_.value(v).is_constant()) fail("graph input '" + g_.value(v).name + "' has a producer");
+      if (g_.producer(v).valid() || g_.value(v).is_constant())
+        fail("graph input '" + g_.value(v).name + "' has a producer");
     }
   }
 
@@ -63,7 +64,8 @@ class Verifier {
       const Quantization& q = *v.quantization;
       require(q.scale.size() == q.zero.size() && !q.scale.empty(), "scales and zero points differ in number");
       if (q.per_axis()) {
-        require(q.axis >= 0 && static_cast<size_t>(q.axis) < v.shape.size(), "quantisation axis outside the shape");
+        require(q.axis >= 0 && static_cast<size_t>(q.axis) < v.shape.size(),
+                "quantisation axis outside the shape");
         require(static_cast<int64_t>(q.scale.size()) == v.shape[static_cast<size_t>(q.axis)],
                 "number of scales does not fit the shape");
       }
@@ -172,22 +174,27 @@ class Verifier {
     const Value &x = in(n, 0), &w = in(n, 1), &y = out(n);
     check_8bit(x, "input");
     check_8bit(y, "output");
-    require(is_8bit(w.type) && w.is_constant() && w.shape.size() == 4, "the weight is no 8-bit constant of rank 4");
-    require(q.groups >= 1 && w.shape[0] % q.groups == 0 && x.shape[1] == w.shape[1] * q.groups, "channels and groups do not fit");
-    require(y.shape[0] == x.shape[0] && y.shape[1] == w.shape[0], "the output has another batch or channel count");
+    require(is_8bit(w.type) && w.is_constant() && w.shape.size() == 4,
+            "the weight is no 8-bit constant of rank 4");
+    require(q.groups >= 1 && w.shape[0] % q.groups == 0 && x.shape[1] == w.shape[1] * q.groups,
+            "channels and groups do not fit");
+    require(y.shape[0] == x.shape[0] && y.shape[1] == w.shape[0],
+            "the output has another batch or channel count");
     require(q.kernel[0] == w.shape[2] && q.kernel[1] == w.shape[3], "kernel and weight differ");
     check_window(x, y, q.kernel, q.stride, q.dilation, q.pad);
     check_zero(q.x_zero, x.type);
     check_zero(q.w_zero, w.type);
     const Rescale& r = q.rescale;
     for (size_t size : {r.bias.size(), r.multiplier.size(), r.shift.size()}) {
-      require(size == 1 || size == static_cast<size_t>(w.shape[0]), "rescale parameters do not fit the channels");
+      require(size == 1 || size == static_cast<size_t>(w.shape[0]),
+              "rescale parameters do not fit the channels");
     }
     for (uint32_t m : r.multiplier) require(m < (1u << 31), "multiplier of more than 31 bits");
     for (int s : r.shift) require(s >= 0 && s <= numerics::kMaxShift, "shift outside 0..62");
     const ElementType own = q.residual && r.low < 0 ? ElementType::int8 : ElementType::uint8;
     if (!q.residual) return check_range(r.zero, r.low, r.high, y.type);
-    require(r.low <= r.high && r.low >= -128 && r.high <= (r.low < 0 ? 127 : 255), "first clamp outside 8 bits");
+    require(r.low <= r.high && r.low >= -128 && r.high <= (r.low < 0 ? 127 : 255),
+            "first clamp outside 8 bits");
     check_8bit(in(n, 2), "residual");
     require(in(n, 2).elements() == y.elements(), "the residual has another size");
     const int32_t a_zero = q.residual->a_zero;
@@ -202,16 +209,19 @@ class Verifier {
     const Value &x = in(n, 0), &y = out(n);
     check_8bit(x, "input");
     check_8bit(y, "output");
-    require(x.shape[0] == y.shape[0] && x.shape[1] == y.shape[1], "the output has another batch or channel count");
+    require(x.shape[0] == y.shape[0] && x.shape[1] == y.shape[1],
+            "the output has another batch or channel count");
     check_window(x, y, q.kernel, q.stride, q.dilation, q.pad);
     if (q.kind == QPool::Kind::max) {
       require(x.type == y.type, "a maximum does not change the type");
-      return check_range(0, q.low, q.high, y.type == ElementType::int8 ? ElementType::int8 : ElementType::uint8);
+      return check_range(0, q.low, q.high,
+                         y.type == ElementType::int8 ? ElementType::int8 : ElementType::uint8);
     }
     check_zero(q.x_zero, x.type);
     check_range(q.zero, q.low, q.high, y.type);
     for (const auto& f : q.factor) {
-      require(f.multiplier < (1u << 31) && f.shift >= 0 && f.shift <= numerics::kMaxShift, "impossible factor");
+      require(f.multiplier < (1u << 31) && f.shift >= 0 && f.shift <= numerics::kMaxShift,
+              "impossible factor");
     }
   }
 

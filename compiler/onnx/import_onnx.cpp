@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "compiler/backends/reference/reference.h"
+#include "compiler/onnx/constant_nodes.h"
 #include "compiler/onnx/op_table.h"
 #include "compiler/onnx/proto_reader.h"
 #include "isa/error.h"
@@ -65,8 +66,9 @@ class Importer {
     }
     if (opset_ < kFirstOpset || opset_ > kLastOpset) {
       throw UserError(ErrorKind::unsupported, path_,
-                      "opset " + std::to_string(opset_) + " is not supported (" + std::to_string(kFirstOpset) +
-                          " to " + std::to_string(kLastOpset) + "); export the model with another opset");
+                      "opset " + std::to_string(opset_) + " is not supported (" +
+                          std::to_string(kFirstOpset) + " to " + std::to_string(kLastOpset) +
+                          "); export the model with another opset");
     }
   }
 
@@ -103,7 +105,8 @@ class Importer {
     if (axis == 0) return symbol.empty() ? options_.batch : (bound_[symbol] = options_.batch);
     throw UserError(ErrorKind::bad_input, path_ + ": input '" + input + "'",
                     "dimension " + std::to_string(axis) + (symbol.empty() ? "" : " ('" + symbol + "')") +
-                        " is not fixed; give it a value with --dim " + (symbol.empty() ? place : symbol) + "=VALUE");
+                        " is not fixed; give it a value with --dim " + (symbol.empty() ? place : symbol) +
+                        "=VALUE");
   }
 
   void read_inputs() {
@@ -128,7 +131,9 @@ class Importer {
         // Exporters write 0 or -1 for an unknown dimension too.
         const bool fixed = dim.has_dim_value() && dim.dim_value() > 0;
         v.shape.push_back(fixed ? dim.dim_value() : bind_dimension(info.name(), dim.dim_param(), i));
-        if (v.shape.back() < 1) throw UserError(ErrorKind::bad_input, where, "dimension " + std::to_string(i) + " must be positive");
+        if (v.shape.back() < 1)
+          throw UserError(ErrorKind::bad_input, where,
+                          "dimension " + std::to_string(i) + " must be positive");
       }
       check_size(v, where);
       graph_.add_input(define(std::move(v), "graph input"));
@@ -144,7 +149,8 @@ class Importer {
 
   std::string node_where(const onnx::NodeProto& node) const {
     return path_ + ": node '" + node.name() + "' (" + node.op_type() + ", domain " +
-           (node.domain().empty() ? "ai.onnx" : node.domain()) + ", opset " + std::to_string(domain_opset(node.domain())) + ")";
+           (node.domain().empty() ? "ai.onnx" : node.domain()) + ", opset " +
+           std::to_string(domain_opset(node.domain())) + ")";
   }
 
   int domain_opset(const std::string& domain) const {
@@ -201,52 +207,16 @@ class Importer {
     return order;
   }
 
-  // Constant and ConstantOfShape hold tensors in attributes, which the IR has as constant values only.
   bool add_constant_node(const onnx::NodeProto& node) {
-    const bool fill = node.op_type() == "ConstantOfShape";
-    if (node.op_type() != "Constant" && !fill) return false;
-    const std::string where = node_where(node);
-    if (node.output_size() != 1 || node.output(0).empty() || node.input_size() != (fill ? 1 : 0)) {
-      throw UserError(ErrorKind::bad_input, where, "wrong number of inputs or outputs");
-    }
-    ir::Tensor t;
-    if (fill) t = ir::make_tensor<float>({1}, {0.0f});
-    for (const auto& a : node.attribute()) {
-      if (a.name() == "value" && a.has_t()) t = read_tensor(a.t(), path_, where);
-      else if (a.name() == "value_float") t = ir::make_tensor<float>({}, {a.f()});
-      else if (a.name() == "value_int") t = ir::make_tensor<int64_t>({}, {a.i()});
-      else if (a.name() == "value_floats") t = ir::make_tensor<float>({a.floats_size()}, {a.floats().begin(), a.floats().end()});
-      else if (a.name() == "value_ints") t = ir::make_tensor<int64_t>({a.ints_size()}, {a.ints().begin(), a.ints().end()});
-      else throw UserError(ErrorKind::unsupported, where, "attribute '" + a.name() + "'");
-    }
-    if (t.type == ElementType::undefined) throw UserError(ErrorKind::bad_input, where, "it holds no value");
-    if (fill) t = filled(node, t, where);
-    t.name = node.output(0);
+    std::optional<ir::Tensor> t = constant_node(node, graph_, path_, node_where(node));
+    if (!t) return false;
     Value v;
-    v.name = t.name;
-    v.type = t.type;
-    v.shape = t.shape;
-    v.data = std::make_shared<const ir::Bytes>(std::move(t.bytes));
+    v.name = node.output(0);
+    v.type = t->type;
+    v.shape = t->shape;
+    v.data = std::make_shared<const ir::Bytes>(std::move(t->bytes));
     define(std::move(v), "constant");
     return true;
-  }
-
-  ir::Tensor filled(const onnx::NodeProto& node, const ir::Tensor& element, const std::string& where) const {
-    const auto in = graph_.find_value(node.input(0));
-    if (!in || !graph_.value(*in).is_constant()) {
-      throw UserError(ErrorKind::unsupported, where, "the shape must be a constant");
-    }
-    if (graph_.value(*in).type != ElementType::int64 || element.size() != 1) {
-      throw UserError(ErrorKind::bad_input, where, "expected an int64 shape and one element");
-    }
-    ir::Tensor t;
-    t.type = element.type;
-    const auto dims = graph_.value(*in).constant<int64_t>();
-    t.shape.assign(dims.begin(), dims.end());
-    const auto n = ir::checked_element_count(t.shape);
-    if (!n || *n > (int64_t{1} << 28)) throw UserError(ErrorKind::bad_input, where, "impossible shape " + ir::shape_text(t.shape));
-    for (int64_t i = 0; i < *n; ++i) t.bytes.insert(t.bytes.end(), element.bytes.begin(), element.bytes.end());
-    return t;
   }
 
   void read_attributes(const onnx::NodeProto& proto, const OperatorRow& row, ir::Node& node) const {
@@ -259,7 +229,8 @@ class Importer {
       ir::Attribute value = read_attribute(a, node.where() + ": attribute '" + a.name() + "'");
       constexpr size_t kIndex[] = {0, 1, 2, 3, 4};  // of AttributeKind in ir::Attribute
       if (value.index() != kIndex[static_cast<size_t>(it->kind)]) {
-        throw UserError(ErrorKind::bad_input, node.where(), "attribute '" + a.name() + "' has the wrong kind");
+        throw UserError(ErrorKind::bad_input, node.where(),
+                        "attribute '" + a.name() + "' has the wrong kind");
       }
       if (!node.attributes.emplace(a.name(), std::move(value)).second) {
         throw UserError(ErrorKind::bad_input, node.where(), "attribute '" + a.name() + "' is given twice");
@@ -276,11 +247,15 @@ class Importer {
     size_t inputs = static_cast<size_t>(proto.input_size());
     while (inputs > 0 && proto.input(static_cast<int>(inputs) - 1).empty()) --inputs;
     bool present = inputs >= row->min_inputs && inputs <= row->max_inputs;
-    for (size_t i = 0; present && i < row->min_inputs; ++i) present = !proto.input(static_cast<int>(i)).empty();
-    if (!present) throw UserError(ErrorKind::bad_input, node.where(), "wrong number of inputs (" + std::to_string(inputs) + ")");
+    for (size_t i = 0; present && i < row->min_inputs; ++i)
+      present = !proto.input(static_cast<int>(i)).empty();
+    if (!present)
+      throw UserError(ErrorKind::bad_input, node.where(),
+                      "wrong number of inputs (" + std::to_string(inputs) + ")");
     if (proto.output_size() < 1 || proto.output(0).empty() ||
         static_cast<size_t>(proto.output_size()) > row->max_outputs) {
-      throw UserError(ErrorKind::bad_input, node.where(), "wrong number of outputs (" + std::to_string(proto.output_size()) + ")");
+      throw UserError(ErrorKind::bad_input, node.where(),
+                      "wrong number of outputs (" + std::to_string(proto.output_size()) + ")");
     }
     return *row;
   }
@@ -385,12 +360,14 @@ class Importer {
     bool fits = type.shape().dim_size() == static_cast<int>(value.shape.size());
     for (int i = 0; fits && i < type.shape().dim_size(); ++i) {
       const auto& dim = type.shape().dim(i);
-      fits = !dim.has_dim_value() || dim.dim_value() <= 0 || dim.dim_value() == value.shape[static_cast<size_t>(i)];
+      fits = !dim.has_dim_value() || dim.dim_value() <= 0 ||
+             dim.dim_value() == value.shape[static_cast<size_t>(i)];
     }
     if (fits) return;
     std::string declared;
     for (const auto& dim : type.shape().dim()) {
-      declared += (declared.empty() ? "" : "x") + (dim.has_dim_value() ? std::to_string(dim.dim_value()) : "?");
+      declared +=
+          (declared.empty() ? "" : "x") + (dim.has_dim_value() ? std::to_string(dim.dim_value()) : "?");
     }
     throw UserError(ErrorKind::bad_input, where,
                     "declared with shape " + (declared.empty() ? "scalar" : declared) +

@@ -60,17 +60,20 @@ namespace {
 // Checks scale and zero point against the tensor; returns the quantisation where both are constants.
 std::optional<ir::Quantization> check_quantization(InferContext& c) {
   if (c.integer("block_size", 0, 0, INT32_MAX) != 0) c.unsupported("block quantisation (block_size)");
+  c.node.attributes.erase("block_size");
   c.require_float(1);
   const ir::Value& scale = c.input(1);
   const auto rank = static_cast<int64_t>(c.input(0).shape.size());
   const bool per_axis = scale.shape.size() == 1 && scale.shape[0] != 1;
-  if (scale.shape.size() > 1) c.bad("the scale ('" + scale.name + "') has shape " + ir::shape_text(scale.shape) + "; expected a scalar or one dimension");
+  if (scale.shape.size() > 1)
+    c.bad("the scale ('" + scale.name + "') has shape " + ir::shape_text(scale.shape) +
+          "; expected a scalar or one dimension");
   int64_t axis = 0;
   if (per_axis) {
     axis = c.axis("axis", 1, rank);
     if (c.input(0).shape[static_cast<size_t>(axis)] != scale.shape[0]) {
-      c.bad("the scale has " + std::to_string(scale.shape[0]) + " entries; dimension " + std::to_string(axis) +
-            " of " + ir::shape_text(c.input(0).shape) + " needs " +
+      c.bad("the scale has " + std::to_string(scale.shape[0]) + " entries; dimension " +
+            std::to_string(axis) + " of " + ir::shape_text(c.input(0).shape) + " needs " +
             std::to_string(c.input(0).shape[static_cast<size_t>(axis)]));
     }
   } else {
@@ -84,7 +87,8 @@ std::optional<ir::Quantization> check_quantization(InferContext& c) {
   ir::Quantization q;
   q.axis = static_cast<int>(axis);
   for (float s : scale.constant<float>()) {
-    if (!(s > 0.0f) || s > 3e38f) c.bad("the scale ('" + scale.name + "') holds " + std::to_string(s) + "; expected a positive number");
+    if (!(s > 0.0f) || s > 3e38f)
+      c.bad("the scale ('" + scale.name + "') holds " + std::to_string(s) + "; expected a positive number");
     q.scale.push_back(s);
   }
   for (size_t i = 0; i < q.scale.size(); ++i) {
@@ -92,12 +96,23 @@ std::optional<ir::Quantization> check_quantization(InferContext& c) {
     if (c.has_input(2)) {
       const ir::Value& z = c.input(2);
       switch (z.type) {
-        case ElementType::int8: zero = z.constant<int8_t>()[i]; break;
-        case ElementType::uint8: zero = z.constant<uint8_t>()[i]; break;
-        case ElementType::int16: zero = z.constant<int16_t>()[i]; break;
-        case ElementType::uint16: zero = z.constant<uint16_t>()[i]; break;
-        case ElementType::int32: zero = z.constant<int32_t>()[i]; break;
-        default: c.unsupported("zero points of type " + std::string(element_name(z.type)));
+        case ElementType::int8:
+          zero = z.constant<int8_t>()[i];
+          break;
+        case ElementType::uint8:
+          zero = z.constant<uint8_t>()[i];
+          break;
+        case ElementType::int16:
+          zero = z.constant<int16_t>()[i];
+          break;
+        case ElementType::uint16:
+          zero = z.constant<uint16_t>()[i];
+          break;
+        case ElementType::int32:
+          zero = z.constant<int32_t>()[i];
+          break;
+        default:
+          c.unsupported("zero points of type " + std::string(element_name(z.type)));
       }
     }
     q.zero.push_back(zero);
@@ -120,8 +135,8 @@ void infer_quantize(InferContext& c) {
   }
   if (type != ElementType::int8 && type != ElementType::uint8 && type != ElementType::int16 &&
       type != ElementType::uint16) {
-    c.unsupported("quantisation to " + (dtype != 0 ? onnx_type_name(static_cast<int>(dtype))
-                                                   : std::string(element_name(type))));
+    c.unsupported("quantisation to " +
+                  (dtype != 0 ? onnx_type_name(static_cast<int>(dtype)) : std::string(element_name(type))));
   }
   c.set_output(type, c.input(0).shape);
   c.outputs[0].quantization = quantization;

@@ -16,7 +16,8 @@ void infer_dropout(InferContext& c) {
   if (c.has_input(2)) {
     const ir::Value& training = c.input(2);
     if (!training.is_constant()) c.unsupported("training_mode must be a constant");
-    if (training.type != ElementType::boolean || training.elements() != 1) c.bad("training_mode must be one boolean");
+    if (training.type != ElementType::boolean || training.elements() != 1)
+      c.bad("training_mode must be one boolean");
     if ((*training.data)[0] != 0) c.unsupported("training_mode true");
   }
   c.node.attributes.clear();
@@ -42,7 +43,9 @@ void infer_reshape(InferContext& c) {
   int free_at = -1;
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i] == 0 && !allow_zero) {
-      if (i >= x.size()) c.bad("shape entry " + std::to_string(i) + " is 0 (copy), but the input has rank " + std::to_string(x.size()));
+      if (i >= x.size())
+        c.bad("shape entry " + std::to_string(i) + " is 0 (copy), but the input has rank " +
+              std::to_string(x.size()));
       out[i] = x[i];
     }
     if (out[i] == -1) {
@@ -57,7 +60,8 @@ void infer_reshape(InferContext& c) {
   const int64_t total = c.input(0).elements();
   if (free_at >= 0 && known > 0 && total % known == 0) out[static_cast<size_t>(free_at)] = total / known;
   if ((free_at >= 0 && out[static_cast<size_t>(free_at)] < 0) || (free_at < 0 && known != total)) {
-    c.bad("cannot reshape " + ir::shape_text(x) + " (" + std::to_string(total) + " elements) to " + ir::shape_text(out));
+    c.bad("cannot reshape " + ir::shape_text(x) + " (" + std::to_string(total) + " elements) to " +
+          ir::shape_text(out));
   }
   c.node.attributes.clear();
   c.node.inputs.resize(1);  // the shape is the output's from here on
@@ -71,7 +75,8 @@ void infer_transpose(InferContext& c) {
   const auto perm = c.node.attribute<std::vector<int64_t>>("perm", reversed);
   auto sorted = perm;
   std::sort(sorted.begin(), sorted.end(), std::greater<>());
-  if (sorted != reversed) c.bad("attribute 'perm' is no permutation of the " + std::to_string(x.size()) + " dimensions");
+  if (sorted != reversed)
+    c.bad("attribute 'perm' is no permutation of the " + std::to_string(x.size()) + " dimensions");
   Shape out;
   for (int64_t p : perm) out.push_back(x[static_cast<size_t>(p)]);
   c.node.attributes["perm"] = perm;
@@ -90,7 +95,8 @@ std::vector<int64_t> resolve_axes(InferContext& c, int64_t rank) {
     axes = c.node.attribute<std::vector<int64_t>>("axes");
   }
   for (int64_t& a : axes) {
-    if (a < -rank || a >= rank) c.bad("axis " + std::to_string(a) + " is outside rank " + std::to_string(rank));
+    if (a < -rank || a >= rank)
+      c.bad("axis " + std::to_string(a) + " is outside rank " + std::to_string(rank));
     if (a < 0) a += rank;
   }
   std::sort(axes.begin(), axes.end());
@@ -108,7 +114,8 @@ void infer_squeeze(InferContext& c) {
   Shape out;
   for (size_t i = 0; i < x.size(); ++i) {
     const bool named = std::binary_search(axes.begin(), axes.end(), static_cast<int64_t>(i));
-    if (named && x[i] != 1) c.bad("dimension " + std::to_string(i) + " of " + ir::shape_text(x) + " is not 1");
+    if (named && x[i] != 1)
+      c.bad("dimension " + std::to_string(i) + " of " + ir::shape_text(x) + " is not 1");
     if (!named && !(axes.empty() && x[i] == 1)) out.push_back(x[i]);
   }
   c.set_output(c.input(0).type, out);
@@ -189,7 +196,9 @@ void infer_gather(InferContext& c) {
   const Shape& x = c.input(0).shape;
   const auto axis = static_cast<size_t>(c.axis("axis", 0, static_cast<int64_t>(x.size())));
   for (int64_t i : c.constant_integers(1, "the indices")) {
-    if (i < -x[axis] || i >= x[axis]) c.bad("index " + std::to_string(i) + " is outside dimension " + std::to_string(axis) + " of " + ir::shape_text(x));
+    if (i < -x[axis] || i >= x[axis])
+      c.bad("index " + std::to_string(i) + " is outside dimension " + std::to_string(axis) + " of " +
+            ir::shape_text(x));
   }
   Shape out(x.begin(), x.begin() + static_cast<int64_t>(axis));
   out.insert(out.end(), c.input(1).shape.begin(), c.input(1).shape.end());
@@ -239,11 +248,14 @@ void infer_slice(InferContext& c) {
   std::set<int64_t> seen;
   for (size_t i = 0; i < starts.size(); ++i) {
     const int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
-    if (axis < 0 || axis >= rank || !seen.insert(axis).second) c.bad("axis " + std::to_string(axes[i]) + " is wrong or repeated");
+    if (axis < 0 || axis >= rank || !seen.insert(axis).second)
+      c.bad("axis " + std::to_string(axes[i]) + " is wrong or repeated");
     const auto a = static_cast<size_t>(axis);
     const int64_t n = x[a];
     if (steps[i] < 1 || steps[i] > INT32_MAX) c.unsupported("step " + std::to_string(steps[i]));
-    const auto clamp = [n](int64_t v) { return v < 0 ? std::max<int64_t>(0, std::max(v, -n) + n) : std::min(v, n); };
+    const auto clamp = [n](int64_t v) {
+      return v < 0 ? std::max<int64_t>(0, std::max(v, -n) + n) : std::min(v, n);
+    };
     all_starts[a] = clamp(starts[i]);
     all_steps[a] = steps[i];
     out[a] = std::max<int64_t>(0, (clamp(ends[i]) - all_starts[a] + steps[i] - 1) / steps[i]);

@@ -111,7 +111,9 @@ void infer_conv(InferContext& c) {
     c.bad("the input has " + std::to_string(x[1]) + " channels; the weight " + ir::shape_text(w) + " with " +
           std::to_string(group) + " groups expects " + std::to_string(w[1] * group));
   }
-  if (w[0] % group != 0) c.bad(std::to_string(w[0]) + " output channels are not divisible into " + std::to_string(group) + " groups");
+  if (w[0] % group != 0)
+    c.bad(std::to_string(w[0]) + " output channels are not divisible into " + std::to_string(group) +
+          " groups");
   if (c.has_input(2)) {
     c.require_float(2);
     c.require_shape(2, {w[0]}, "bias");
@@ -161,7 +163,8 @@ void infer_gemm(InferContext& c) {
   }
   const ir::Shape out{a[ta ? 1 : 0], b[tb ? 0 : 1]};
   if (c.has_input(2) && broadcast(c.input(2).shape, out) != out) {
-    c.bad("input C has shape " + ir::shape_text(c.input(2).shape) + ", which does not broadcast to " + ir::shape_text(out));
+    c.bad("input C has shape " + ir::shape_text(c.input(2).shape) + ", which does not broadcast to " +
+          ir::shape_text(out));
   }
   c.set_output(ir::ElementType::float32, out);
 }

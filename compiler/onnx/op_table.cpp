@@ -11,14 +11,14 @@ using K = AttributeKind;
 constexpr size_t kAny = SIZE_MAX;
 
 std::vector<AttributeRow> conv_attributes() {
-  return {{"auto_pad", K::text},        {"dilations", K::integers}, {"group", K::integer},
+  return {{"auto_pad", K::text},         {"dilations", K::integers}, {"group", K::integer},
           {"kernel_shape", K::integers}, {"pads", K::integers},      {"strides", K::integers}};
 }
 
 std::vector<AttributeRow> pool_attributes(std::vector<AttributeRow> more) {
-  std::vector<AttributeRow> rows{{"auto_pad", K::text},   {"ceil_mode", K::integer},
+  std::vector<AttributeRow> rows{{"auto_pad", K::text},      {"ceil_mode", K::integer},
                                  {"dilations", K::integers}, {"kernel_shape", K::integers},
-                                 {"pads", K::integers},   {"strides", K::integers}};
+                                 {"pads", K::integers},      {"strides", K::integers}};
   rows.insert(rows.end(), more.begin(), more.end());
   return rows;
 }
@@ -29,23 +29,59 @@ const std::vector<OperatorRow>& operator_table() {
   static const std::vector<OperatorRow> table{
       // op, since, inputs, outputs, attributes, inference, folded at import, limits
       {"Add", 7, 2, 2, 1, {}, infer_binary, true, "float32; integers in constant chains"},
-      {"AveragePool", 7, 1, 1, 1, pool_attributes({{"count_include_pad", K::integer}}), infer_average_pool, false, "2-D"},
-      {"BatchNormalization", 7, 5, 5, 5,
+      {"AveragePool", 7, 1, 1, 1, pool_attributes({{"count_include_pad", K::integer}}), infer_average_pool,
+       false, "2-D"},
+      {"BatchNormalization",
+       7,
+       5,
+       5,
+       5,
        {{"epsilon", K::real}, {"momentum", K::real}, {"spatial", K::integer}, {"training_mode", K::integer}},
-       infer_batch_normalization, false, "inference only"},
-      {"Cast", 6, 1, 1, 1, {{"round_mode", K::text}, {"saturate", K::integer}, {"to", K::integer}}, infer_cast, true, ""},
+       infer_batch_normalization,
+       false,
+       "inference only"},
+      {"Cast",
+       6,
+       1,
+       1,
+       1,
+       {{"round_mode", K::text}, {"saturate", K::integer}, {"to", K::integer}},
+       infer_cast,
+       true,
+       ""},
       {"Clip", 6, 1, 3, 1, {{"min", K::real}, {"max", K::real}}, infer_clip, false, "constant limits"},
       {"Concat", 4, 1, kAny, 1, {{"axis", K::integer}}, infer_concat, true, ""},
       {"Conv", 1, 2, 3, 1, conv_attributes(), infer_conv, false, "2-D"},
-      {"DequantizeLinear", 10, 2, 3, 1,
-       {{"axis", K::integer}, {"block_size", K::integer}, {"output_dtype", K::integer}}, infer_dequantize, false,
+      {"DequantizeLinear",
+       10,
+       2,
+       3,
+       1,
+       {{"axis", K::integer}, {"block_size", K::integer}, {"output_dtype", K::integer}},
+       infer_dequantize,
+       false,
        "8, 16 and 32 bit; per tensor or per axis"},
       {"Div", 7, 2, 2, 1, {}, infer_binary, true, "float32; integers in constant chains"},
-      {"Dropout", 7, 1, 3, 2, {{"ratio", K::real}, {"seed", K::integer}}, infer_dropout, true, "inference only"},
+      {"Dropout",
+       7,
+       1,
+       3,
+       2,
+       {{"ratio", K::real}, {"seed", K::integer}},
+       infer_dropout,
+       true,
+       "inference only"},
       {"Flatten", 1, 1, 1, 1, {{"axis", K::integer}}, infer_flatten, true, ""},
       {"Gather", 1, 2, 2, 1, {{"axis", K::integer}}, infer_gather, true, "constant indices"},
-      {"Gemm", 7, 2, 3, 1,
-       {{"alpha", K::real}, {"beta", K::real}, {"transA", K::integer}, {"transB", K::integer}}, infer_gemm, false, ""},
+      {"Gemm",
+       7,
+       2,
+       3,
+       1,
+       {{"alpha", K::real}, {"beta", K::real}, {"transA", K::integer}, {"transB", K::integer}},
+       infer_gemm,
+       false,
+       ""},
       {"GlobalAveragePool", 1, 1, 1, 1, {}, infer_global_pool, false, "2-D"},
       {"GlobalMaxPool", 1, 1, 1, 1, {}, infer_global_pool, false, "2-D"},
       {"Identity", 1, 1, 1, 1, {}, infer_identity, true, ""},
@@ -55,18 +91,41 @@ const std::vector<OperatorRow>& operator_table() {
       {"MaxPool", 1, 1, 1, 2, pool_attributes({{"storage_order", K::integer}}), infer_max_pool, false,
        "2-D, without indices"},
       {"Mul", 7, 2, 2, 1, {}, infer_binary, true, "float32; integers in constant chains"},
-      {"Pad", 2, 1, 4, 1, {{"mode", K::text}, {"pads", K::integers}, {"value", K::real}}, infer_pad, false,
+      {"Pad",
+       2,
+       1,
+       4,
+       1,
+       {{"mode", K::text}, {"pads", K::integers}, {"value", K::real}},
+       infer_pad,
+       false,
        "mode constant"},
-      {"QuantizeLinear", 10, 2, 3, 1,
-       {{"axis", K::integer}, {"block_size", K::integer}, {"output_dtype", K::integer},
-        {"precision", K::integer}, {"saturate", K::integer}},
-       infer_quantize, true, "to 8 or 16 bit; per tensor or per axis"},
+      {"QuantizeLinear",
+       10,
+       2,
+       3,
+       1,
+       {{"axis", K::integer},
+        {"block_size", K::integer},
+        {"output_dtype", K::integer},
+        {"precision", K::integer},
+        {"saturate", K::integer}},
+       infer_quantize,
+       true,
+       "to 8 or 16 bit; per tensor or per axis"},
       {"Relu", 6, 1, 1, 1, {}, infer_unary, false, ""},
       {"Reshape", 5, 2, 2, 1, {{"allowzero", K::integer}}, infer_reshape, true, "constant shape"},
       {"Shape", 1, 1, 1, 1, {{"start", K::integer}, {"end", K::integer}}, infer_shape, true, ""},
       {"Sigmoid", 6, 1, 1, 1, {}, infer_unary, false, ""},
-      {"Slice", 1, 1, 5, 1, {{"starts", K::integers}, {"ends", K::integers}, {"axes", K::integers}}, infer_slice,
-       true, "constant limits"},
+      {"Slice",
+       1,
+       1,
+       5,
+       1,
+       {{"starts", K::integers}, {"ends", K::integers}, {"axes", K::integers}},
+       infer_slice,
+       true,
+       "constant limits"},
       {"Softmax", 1, 1, 1, 1, {{"axis", K::integer}}, infer_softmax, false, ""},
       {"Squeeze", 1, 1, 2, 1, {{"axes", K::integers}}, infer_squeeze, true, "constant axes"},
       {"Sub", 7, 2, 2, 1, {}, infer_binary, true, "float32; integers in constant chains"},
@@ -113,12 +172,13 @@ std::vector<int64_t> InferContext::integers(const std::string& name, size_t coun
                                             int64_t low, int64_t high) {
   auto v = node.attribute<std::vector<int64_t>>(name, std::vector<int64_t>(count, otherwise));
   if (v.size() != count) {
-    bad("attribute '" + name + "' has " + std::to_string(v.size()) + " entries; expected " + std::to_string(count));
+    bad("attribute '" + name + "' has " + std::to_string(v.size()) + " entries; expected " +
+        std::to_string(count));
   }
   for (int64_t x : v) {
     if (x < low || x > high) {
-      bad("attribute '" + name + "' holds " + std::to_string(x) + "; expected " + std::to_string(low) + " to " +
-          std::to_string(high));
+      bad("attribute '" + name + "' holds " + std::to_string(x) + "; expected " + std::to_string(low) +
+          " to " + std::to_string(high));
     }
   }
   node.attributes[name] = v;
@@ -128,7 +188,8 @@ std::vector<int64_t> InferContext::integers(const std::string& name, size_t coun
 int64_t InferContext::axis(const std::string& name, int64_t otherwise, int64_t rank, bool rank_allowed) {
   int64_t v = node.attribute<int64_t>(name, otherwise);
   if (v < -rank || v > rank || (v == rank && !rank_allowed)) {
-    bad("attribute '" + name + "' is " + std::to_string(v) + ", outside a tensor of rank " + std::to_string(rank));
+    bad("attribute '" + name + "' is " + std::to_string(v) + ", outside a tensor of rank " +
+        std::to_string(rank));
   }
   if (v < 0) v += rank;
   node.attributes[name] = v;
@@ -160,7 +221,8 @@ void InferContext::require_type(size_t i, std::initializer_list<ir::ElementType>
   const ir::Value& v = input(i);
   if (std::find(types.begin(), types.end(), v.type) != types.end()) return;
   std::string expected;
-  for (ir::ElementType t : types) expected += (expected.empty() ? "" : ", ") + std::string(ir::element_name(t));
+  for (ir::ElementType t : types)
+    expected += (expected.empty() ? "" : ", ") + std::string(ir::element_name(t));
   const std::string message = "input " + std::to_string(i) + " ('" + v.name + "') is " +
                               std::string(ir::element_name(v.type)) + "; supported: " + expected;
   unsupported(message);

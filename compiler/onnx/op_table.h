@@ -20,9 +20,9 @@ struct AttributeRow {
 // What an inference function sees and fills in.
 struct InferContext {
   const ir::Graph& graph;
-  ir::Node& node;                     // inputs resolved; attributes as read. Inference makes them canonical:
-                                      // every default present, auto_pad resolved, axes non-negative.
-  std::vector<ir::Value>& outputs;    // type, shape and (QuantizeLinear) quantisation to be filled in
+  ir::Node& node;                   // inputs resolved; attributes as read. Inference makes them canonical:
+                                    // every default present, auto_pad resolved, axes non-negative.
+  std::vector<ir::Value>& outputs;  // type, shape and (QuantizeLinear) quantisation to be filled in
 
   bool has_input(size_t i) const { return i < node.inputs.size() && node.inputs[i].valid(); }
   const ir::Value& input(size_t i) const { return graph.value(node.inputs[i]); }

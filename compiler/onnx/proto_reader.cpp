@@ -34,7 +34,8 @@ std::filesystem::path external_path(const std::string& location, const std::stri
   const std::filesystem::path relative(location);
   bool inside = !location.empty() && relative.is_relative();
   for (const auto& part : relative) inside = inside && part != "..";
-  if (!inside) bad(where, "external data location '" + location + "' is not a path inside the model's folder");
+  if (!inside)
+    bad(where, "external data location '" + location + "' is not a path inside the model's folder");
   return std::filesystem::path(model_path).parent_path() / relative;
 }
 
@@ -50,7 +51,8 @@ std::string read_external(const onnx::TensorProto& proto, const std::string& mod
   }
   const auto path = external_path(location, model_path, where);
   if (length >= 0 && static_cast<size_t>(length) != size) {
-    bad(where, "external data has " + std::to_string(length) + " bytes, the shape needs " + std::to_string(size));
+    bad(where,
+        "external data has " + std::to_string(length) + " bytes, the shape needs " + std::to_string(size));
   }
   std::error_code ec;
   if (!std::filesystem::is_regular_file(path, ec)) {
@@ -58,7 +60,8 @@ std::string read_external(const onnx::TensorProto& proto, const std::string& mod
   }
   const auto file_size = std::filesystem::file_size(path, ec);
   if (ec || static_cast<uint64_t>(offset) + size > file_size) {
-    bad(where, "external data file '" + path.string() + "' ends before byte " + std::to_string(offset + static_cast<int64_t>(size)));
+    bad(where, "external data file '" + path.string() + "' ends before byte " +
+                   std::to_string(offset + static_cast<int64_t>(size)));
   }
   std::ifstream in(path, std::ios::binary);
   std::string data(size, '\0');
@@ -80,19 +83,31 @@ void copy_field(Tensor& t, const Field& field, const std::string& where) {
 
 void read_typed_fields(const onnx::TensorProto& p, Tensor& t, const std::string& where) {
   switch (t.type) {
-    case ElementType::float32: return copy_field<float>(t, p.float_data(), where);
-    case ElementType::float64: return copy_field<double>(t, p.double_data(), where);
-    case ElementType::float16: return copy_field<uint16_t>(t, p.int32_data(), where);
-    case ElementType::int8: return copy_field<int8_t>(t, p.int32_data(), where);
+    case ElementType::float32:
+      return copy_field<float>(t, p.float_data(), where);
+    case ElementType::float64:
+      return copy_field<double>(t, p.double_data(), where);
+    case ElementType::float16:
+      return copy_field<uint16_t>(t, p.int32_data(), where);
+    case ElementType::int8:
+      return copy_field<int8_t>(t, p.int32_data(), where);
     case ElementType::boolean:
-    case ElementType::uint8: return copy_field<uint8_t>(t, p.int32_data(), where);
-    case ElementType::int16: return copy_field<int16_t>(t, p.int32_data(), where);
-    case ElementType::uint16: return copy_field<uint16_t>(t, p.int32_data(), where);
-    case ElementType::int32: return copy_field<int32_t>(t, p.int32_data(), where);
-    case ElementType::uint32: return copy_field<uint32_t>(t, p.uint64_data(), where);
-    case ElementType::int64: return copy_field<int64_t>(t, p.int64_data(), where);
-    case ElementType::uint64: return copy_field<uint64_t>(t, p.uint64_data(), where);
-    case ElementType::undefined: break;
+    case ElementType::uint8:
+      return copy_field<uint8_t>(t, p.int32_data(), where);
+    case ElementType::int16:
+      return copy_field<int16_t>(t, p.int32_data(), where);
+    case ElementType::uint16:
+      return copy_field<uint16_t>(t, p.int32_data(), where);
+    case ElementType::int32:
+      return copy_field<int32_t>(t, p.int32_data(), where);
+    case ElementType::uint32:
+      return copy_field<uint32_t>(t, p.uint64_data(), where);
+    case ElementType::int64:
+      return copy_field<int64_t>(t, p.int64_data(), where);
+    case ElementType::uint64:
+      return copy_field<uint64_t>(t, p.uint64_data(), where);
+    case ElementType::undefined:
+      break;
   }
 }
 
@@ -115,19 +130,32 @@ onnx::ModelProto parse_model(const std::string& bytes, const std::string& path) 
 ir::ElementType element_type_from_onnx(int onnx_type) {
   using P = onnx::TensorProto;
   switch (onnx_type) {
-    case P::FLOAT: return ElementType::float32;
-    case P::DOUBLE: return ElementType::float64;
-    case P::FLOAT16: return ElementType::float16;
-    case P::INT8: return ElementType::int8;
-    case P::UINT8: return ElementType::uint8;
-    case P::INT16: return ElementType::int16;
-    case P::UINT16: return ElementType::uint16;
-    case P::INT32: return ElementType::int32;
-    case P::UINT32: return ElementType::uint32;
-    case P::INT64: return ElementType::int64;
-    case P::UINT64: return ElementType::uint64;
-    case P::BOOL: return ElementType::boolean;
-    default: return ElementType::undefined;
+    case P::FLOAT:
+      return ElementType::float32;
+    case P::DOUBLE:
+      return ElementType::float64;
+    case P::FLOAT16:
+      return ElementType::float16;
+    case P::INT8:
+      return ElementType::int8;
+    case P::UINT8:
+      return ElementType::uint8;
+    case P::INT16:
+      return ElementType::int16;
+    case P::UINT16:
+      return ElementType::uint16;
+    case P::INT32:
+      return ElementType::int32;
+    case P::UINT32:
+      return ElementType::uint32;
+    case P::INT64:
+      return ElementType::int64;
+    case P::UINT64:
+      return ElementType::uint64;
+    case P::BOOL:
+      return ElementType::boolean;
+    default:
+      return ElementType::undefined;
   }
 }
 
@@ -172,17 +200,25 @@ ir::Tensor read_tensor(const onnx::TensorProto& proto, const std::string& model_
 ir::Attribute read_attribute(const onnx::AttributeProto& p, const std::string& where) {
   using P = onnx::AttributeProto;
   switch (p.type()) {
-    case P::INT: return p.i();
-    case P::FLOAT: return p.f();
-    case P::STRING: return p.s();
-    case P::INTS: return std::vector<int64_t>(p.ints().begin(), p.ints().end());
-    case P::FLOATS: return std::vector<float>(p.floats().begin(), p.floats().end());
-    case P::STRINGS: return std::vector<std::string>(p.strings().begin(), p.strings().end());
-    default: break;
+    case P::INT:
+      return p.i();
+    case P::FLOAT:
+      return p.f();
+    case P::STRING:
+      return p.s();
+    case P::INTS:
+      return std::vector<int64_t>(p.ints().begin(), p.ints().end());
+    case P::FLOATS:
+      return std::vector<float>(p.floats().begin(), p.floats().end());
+    case P::STRINGS:
+      return std::vector<std::string>(p.strings().begin(), p.strings().end());
+    default:
+      break;
   }
   throw UserError(ErrorKind::unsupported, where,
                   "attribute '" + p.name() + "' has a kind that dlc does not read (" +
-                      (P::AttributeType_IsValid(p.type()) ? P::AttributeType_Name(p.type()) : "unknown") + ")");
+                      (P::AttributeType_IsValid(p.type()) ? P::AttributeType_Name(p.type()) : "unknown") +
+                      ")");
 }
 
 }  // namespace dlc::onnx_import

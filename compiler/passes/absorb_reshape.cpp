@@ -11,7 +11,9 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-bool moves_data(const Node& n) { return (n.is("reshape") && n.domain == ir::kDlcDomain) || n.is("Transpose"); }
+bool moves_data(const Node& n) {
+  return (n.is("reshape") && n.domain == ir::kDlcDomain) || n.is("Transpose");
+}
 
 // The chain of views and transpositions that makes `value`, nearest first, and the map it starts from.
 std::vector<NodeId> movement_chain(const Graph& graph, ValueId value, ValueId& source) {
@@ -25,7 +27,8 @@ std::vector<NodeId> movement_chain(const Graph& graph, ValueId value, ValueId& s
 }
 
 // Where each feature of the flattened tensor lies in the source map: the chain run on element numbers.
-std::vector<int32_t> trace_features(const Graph& graph, const std::vector<NodeId>& chain, const ir::Shape& source) {
+std::vector<int32_t> trace_features(const Graph& graph, const std::vector<NodeId>& chain,
+                                    const ir::Shape& source) {
   ir::Tensor numbers(ir::ElementType::int32, source);
   std::iota(numbers.data<int32_t>().begin(), numbers.data<int32_t>().end(), 0);
   for (auto it = chain.rbegin(); it != chain.rend(); ++it) {

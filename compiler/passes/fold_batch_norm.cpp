@@ -29,7 +29,8 @@ void fold(Graph& graph, NodeId conv_id, NodeId norm_id) {
     const double s = parameter(1)[c] / std::sqrt(static_cast<double>(parameter(4)[c]) + epsilon);
     const double b = conv.inputs.size() > 2 ? graph.value(conv.inputs[2]).constant<float>()[c] : 0.0f;
     bias.data<float>()[c] = static_cast<float>((b - parameter(3)[c]) * s + parameter(2)[c]);
-    for (size_t i = c * static_cast<size_t>(per_channel); i < (c + 1) * static_cast<size_t>(per_channel); ++i) {
+    for (size_t i = c * static_cast<size_t>(per_channel); i < (c + 1) * static_cast<size_t>(per_channel);
+         ++i) {
       weight.data<float>()[i] = static_cast<float>(w.constant<float>()[i] * s);
     }
   }

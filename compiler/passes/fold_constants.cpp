@@ -10,7 +10,8 @@ constexpr size_t kLargestConstant = size_t{64} << 20;  // bytes
 
 bool foldable(const ir::Graph& graph, const ir::Node& node) {
   if (node.is("DequantizeLinear") || node.inputs.empty() || node.outputs.size() != 1) return false;
-  if (!reference::can_evaluate(node) || graph.value(node.outputs[0]).byte_size() > kLargestConstant) return false;
+  if (!reference::can_evaluate(node) || graph.value(node.outputs[0]).byte_size() > kLargestConstant)
+    return false;
   return std::all_of(node.inputs.begin(), node.inputs.end(),
                      [&](ir::ValueId v) { return !v.valid() || graph.value(v).is_constant(); });
 }
@@ -26,7 +27,8 @@ void fold_constants(ir::Graph& graph, PassContext&) {
       tensors.push_back(v.valid() ? reference::constant_tensor(graph.value(v)) : ir::Tensor());
     }
     std::vector<const ir::Tensor*> inputs;
-    for (size_t i = 0; i < tensors.size(); ++i) inputs.push_back(node.inputs[i].valid() ? &tensors[i] : nullptr);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      inputs.push_back(node.inputs[i].valid() ? &tensors[i] : nullptr);
     std::vector<ir::Tensor> results = reference::evaluate_node(graph, id, inputs);
     const ir::ValueId out = node.outputs[0];
     graph.erase(id);

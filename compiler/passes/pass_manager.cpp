@@ -54,18 +54,20 @@ void dump(const ir::Graph& graph, const std::string& directory, size_t index, co
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes{
       {"fold-constants", "nodes on constants become constants", fold_constants},
-      {"remove-identity", "Identity, Dropout, reshapes and casts that change nothing go away", remove_identity},
+      {"remove-identity", "Identity, Dropout, reshapes and casts that change nothing go away",
+       remove_identity},
       {"fold-batch-norm", "BatchNormalization becomes part of the convolution before it", fold_batch_norm},
       {"quantize-qdq", "Q/DQ patterns become integer operators", quantize::quantize_qdq},
       {"remove-dead-code", "nodes and constants that no output needs go away", remove_dead_code},
-      {"absorb-reshape", "fully connected layers read the feature map that was flattened for them", absorb_reshape},
+      {"absorb-reshape", "fully connected layers read the feature map that was flattened for them",
+       absorb_reshape},
       {"fuse-residual", "additions become the residual of the convolution before them", fuse_residual},
   };
   return passes;
 }
 
 std::vector<std::string> default_pipeline() {
-  return {"fold-constants", "remove-identity", "fold-batch-norm",  "quantize-qdq",    "remove-dead-code",
+  return {"fold-constants", "remove-identity",  "fold-batch-norm", "quantize-qdq",  "remove-dead-code",
           "absorb-reshape", "remove-dead-code", "remove-identity", "fuse-residual", "remove-dead-code"};
 }
 

@@ -30,7 +30,7 @@ std::vector<std::string> default_pipeline();
 struct PipelineOptions {
   std::vector<std::string> passes = default_pipeline();
   std::vector<std::string> skip = {};
-  int bisect_limit = -1;      // run at most this many passes; < 0: all
+  int bisect_limit = -1;            // run at most this many passes; < 0: all
   std::string dump_directory = {};  // "NN-name.ir" after each pass; empty: none
   bool verify = true;
 };

@@ -17,7 +17,8 @@ void remove_identity(ir::Graph& graph, PassContext& context);
 
 // fold-batch-norm: an inference BatchNormalization behind a Conv with constant weights is part of the
 // weights and the bias.
-//   before  Conv(w, b) -> BN(scale, B, mean, var)     after  Conv(w * s, (b - mean) * s + B), s = scale/sqrt(var+eps)
+//   before  Conv(w, b) -> BN(scale, B, mean, var)     after  Conv(w * s, (b - mean) * s + B), s =
+//   scale/sqrt(var+eps)
 // Not where the convolution's own result is used elsewhere, or its weights are quantised (Q/DQ).
 void fold_batch_norm(ir::Graph& graph, PassContext& context);
 

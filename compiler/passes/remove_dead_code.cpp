@@ -14,7 +14,8 @@ void remove_dead_code(ir::Graph& graph, PassContext&) {
     if (!used) graph.erase(*it);
   }
   for (ir::ValueId v : graph.values()) {
-    if (!graph.producer(v).valid() && !graph.is_input(v) && !graph.is_output(v) && graph.consumers(v).empty()) {
+    if (!graph.producer(v).valid() && !graph.is_input(v) && !graph.is_output(v) &&
+        graph.consumers(v).empty()) {
       graph.erase_value(v);
     }
   }

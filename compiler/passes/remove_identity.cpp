@@ -10,7 +10,8 @@ bool changes_nothing(const ir::Graph& graph, const ir::Node& node) {
   const ir::Value& x = graph.value(node.inputs[0]);
   const ir::Value& y = graph.value(node.outputs[0]);
   if (x.type != y.type || x.shape != y.shape) return false;
-  for (std::string_view op : {"Identity", "Dropout", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Cast", "reshape"}) {
+  for (std::string_view op :
+       {"Identity", "Dropout", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Cast", "reshape"}) {
     if (node.op == op) return true;
   }
   if (node.is("Transpose")) {
@@ -37,7 +38,8 @@ bool bypass(ir::Graph& graph, ir::NodeId id, ir::ValueId replacement) {
 void remove_identity(ir::Graph& graph, PassContext&) {
   for (ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
-    if (!node.inputs.empty() && node.inputs[0].valid() && node.outputs.size() == 1 && changes_nothing(graph, node)) {
+    if (!node.inputs.empty() && node.inputs[0].valid() && node.outputs.size() == 1 &&
+        changes_nothing(graph, node)) {
       bypass(graph, id, node.inputs[0]);
     }
   }

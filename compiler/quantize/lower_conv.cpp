@@ -20,16 +20,16 @@ using ir::ValueId;
 
 // What Conv, Gemm and MatMul have in common once their operands are read.
 struct Product {
-  NodeId node;                       // Conv, Gemm or MatMul
+  NodeId node;  // Conv, Gemm or MatMul
   Dequantised x;
   Weight w;
-  ir::Tensor weight;                 // (OC, IC/groups, KH, KW), stored values
-  QConv conv;                        // window and groups filled in
-  ValueId result;                    // float result, behind the bias addition if there is one
-  std::vector<double> bias;          // real; empty: none
+  ir::Tensor weight;         // (OC, IC/groups, KH, KW), stored values
+  QConv conv;                // window and groups filled in
+  ValueId result;            // float result, behind the bias addition if there is one
+  std::vector<double> bias;  // real; empty: none
   double alpha = 1;
-  std::vector<NodeId> shared;        // dequantisations of operands
-  std::vector<NodeId> chain;         // the product, the bias addition
+  std::vector<NodeId> shared;  // dequantisations of operands
+  std::vector<NodeId> chain;   // the product, the bias addition
 };
 
 // A following Add of a constant per output channel (`channel_dims` dimensions behind the channel).
@@ -61,7 +61,8 @@ int64_t worst_accumulator(const Product& p, ElementType weight_type) {
   for (size_t c = 0; c < static_cast<size_t>(p.weight.shape[0]); ++c) {
     int64_t sum = 0;
     for (size_t i = 0; i < per_channel; ++i) {
-      sum += std::abs(numerics::operand9(p.weight.bytes[c * per_channel + i], weight_type == ElementType::int8, p.w.zero));
+      sum += std::abs(numerics::operand9(p.weight.bytes[c * per_channel + i],
+                                         weight_type == ElementType::int8, p.w.zero));
     }
     worst = std::max(worst, sum * x_max);
   }
@@ -114,7 +115,8 @@ bool finish(const LoweringContext& c, Product& p) {
     p.weight.type = weight_type;
     weight = c.graph.add_constant(c.graph.value(p.w.stored).name + ".oihw", p.weight);
   }
-  ir::Quantization q{{p.w.scale.begin(), p.w.scale.end()}, std::vector<int32_t>(p.w.scale.size(), p.w.zero), 0};
+  ir::Quantization q{
+      {p.w.scale.begin(), p.w.scale.end()}, std::vector<int32_t>(p.w.scale.size(), p.w.zero), 0};
   c.graph.value(weight).quantization = q;
   p.chain.insert(p.chain.end(), out->nodes.begin(), out->nodes.end());
   c.emit("qconv", p.conv, {p.x.stored, weight}, *out, p.shared, p.chain);
@@ -170,15 +172,25 @@ bool lower_matrix(const LoweringContext& c, NodeId id) {
   std::string reason;
   const auto w = quantised_weight(c.graph, node.inputs[1], transposed ? 0 : 1, reason);
   const double alpha = gemm ? static_cast<double>(node.attribute<float>("alpha", 1.0f)) : 1.0;
-  if (!w || c.graph.value(node.inputs[0]).shape.size() != 2 || c.graph.value(node.inputs[1]).shape.size() != 2 ||
-      node.attribute<int64_t>("transA") != 0 || !(alpha > 0)) {
-    c.note(id, !w ? reason : "only products of a matrix with a constant matrix are lowered (no transA, alpha > 0)");
+  if (!w || c.graph.value(node.inputs[0]).shape.size() != 2 ||
+      c.graph.value(node.inputs[1]).shape.size() != 2 || node.attribute<int64_t>("transA") != 0 ||
+      !(alpha > 0)) {
+    c.note(id, !w ? reason
+                  : "only products of a matrix with a constant matrix are lowered (no transA, alpha > 0)");
     return false;
   }
   const ir::Value& stored = c.graph.value(w->stored);
   const int64_t outputs = stored.shape[transposed ? 0 : 1], inputs = stored.shape[transposed ? 1 : 0];
-  Product p{id, *x, *w, ir::Tensor(stored.type, {outputs, inputs, 1, 1}), {}, node.outputs[0], {}, alpha,
-            {x->node, w->node}, {id}};
+  Product p{id,
+            *x,
+            *w,
+            ir::Tensor(stored.type, {outputs, inputs, 1, 1}),
+            {},
+            node.outputs[0],
+            {},
+            alpha,
+            {x->node, w->node},
+            {id}};
   for (int64_t o = 0; o < outputs; ++o) {
     for (int64_t i = 0; i < inputs; ++i) {
       p.weight.bytes[static_cast<size_t>(o * inputs + i)] =
@@ -188,7 +200,8 @@ bool lower_matrix(const LoweringContext& c, NodeId id) {
   if (gemm && node.inputs.size() > 2 && node.inputs[2].valid()) {
     const auto bias = constant_reals(c.graph, node.inputs[2]);
     const ir::Shape& shape = c.graph.value(node.inputs[2]).shape;
-    if (!bias || (bias->size() != 1 && (static_cast<int64_t>(bias->size()) != outputs || shape.back() != outputs))) {
+    if (!bias ||
+        (bias->size() != 1 && (static_cast<int64_t>(bias->size()) != outputs || shape.back() != outputs))) {
       c.note(id, "its input C is not one constant per output");
       return false;
     }

@@ -72,7 +72,8 @@ QPool window_of(const Node& node, const ir::Shape& x) {
 bool fit_trailing_pads(QPool& q, const ir::Shape& x, const ir::Shape& y) {
   bool grew = false;
   for (size_t i = 0; i < 2; ++i) {
-    const int64_t needed = (y[2 + i] - 1) * q.stride[i] + (q.kernel[i] - 1) * q.dilation[i] + 1 - x[2 + i] - q.pad[i];
+    const int64_t needed =
+        (y[2 + i] - 1) * q.stride[i] + (q.kernel[i] - 1) * q.dilation[i] + 1 - x[2 + i] - q.pad[i];
     if (needed > q.pad[i + 2]) {
       q.pad[i + 2] = needed;
       grew = true;
@@ -82,7 +83,8 @@ bool fit_trailing_pads(QPool& q, const ir::Shape& x, const ir::Shape& y) {
 }
 
 // Valid elements that windows along one dimension have.
-std::set<int64_t> valid_counts(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad) {
+std::set<int64_t> valid_counts(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation,
+                               int64_t pad) {
   std::set<int64_t> counts;
   for (int64_t o = 0; o < out; ++o) {
     int64_t n = 0;
@@ -128,9 +130,9 @@ bool lower_add(const LoweringContext& c, NodeId id) {
   const auto out = requantised(c.graph, node.outputs[0]);
   const ir::Shape shape = c.graph.value(node.outputs[0]).shape;
   if (!a || !b || !out || !machine_rank(shape)) {
-    c.note(id, !a || !b           ? "one operand is not quantised"
-               : !out             ? "its result is not quantised to 8 bits (or also used in float)"
-                                  : "only tensors of rank 2 and 4 are lowered");
+    c.note(id, !a || !b ? "one operand is not quantised"
+               : !out   ? "its result is not quantised to 8 bits (or also used in float)"
+                        : "only tensors of rank 2 and 4 are lowered");
     return false;
   }
   std::vector<ValueId> operands{a->stored, b->stored};

@@ -23,8 +23,9 @@ struct LoweringContext {
   // Replaces `chain` (each the only use of the one before; the last a QuantizeLinear) by one integer
   // operator that takes over the QuantizeLinear's output value, and so its name. The node is named after the
   // chain's first; `shared` are further nodes that it stands for (dequantisations), which stay.
-  void emit(const std::string& op, ir::Payload payload, std::vector<ir::ValueId> inputs, const Requantised& out,
-            const std::vector<ir::NodeId>& shared, const std::vector<ir::NodeId>& chain) const;
+  void emit(const std::string& op, ir::Payload payload, std::vector<ir::ValueId> inputs,
+            const Requantised& out, const std::vector<ir::NodeId>& shared,
+            const std::vector<ir::NodeId>& chain) const;
 };
 
 bool lower_conv(const LoweringContext& context, ir::NodeId node);          // Conv -> qconv

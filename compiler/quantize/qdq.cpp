@@ -17,11 +17,16 @@ namespace {
 
 int32_t integer_at(const Value& v, size_t i) {
   switch (v.type) {
-    case ElementType::int8: return v.constant<int8_t>()[i];
-    case ElementType::uint8: return v.constant<uint8_t>()[i];
-    case ElementType::int16: return v.constant<int16_t>()[i];
-    case ElementType::uint16: return v.constant<uint16_t>()[i];
-    default: return v.constant<int32_t>()[i];
+    case ElementType::int8:
+      return v.constant<int8_t>()[i];
+    case ElementType::uint8:
+      return v.constant<uint8_t>()[i];
+    case ElementType::int16:
+      return v.constant<int16_t>()[i];
+    case ElementType::uint16:
+      return v.constant<uint16_t>()[i];
+    default:
+      return v.constant<int32_t>()[i];
   }
 }
 
@@ -39,7 +44,8 @@ struct Limits {
 };
 
 int32_t quantise_limit(double real, double scale, int32_t zero, int32_t lowest, int32_t highest) {
-  const float v = std::nearbyint(static_cast<float>(real) / static_cast<float>(scale)) + static_cast<float>(zero);
+  const float v =
+      std::nearbyint(static_cast<float>(real) / static_cast<float>(scale)) + static_cast<float>(zero);
   return static_cast<int32_t>(std::clamp(v, static_cast<float>(lowest), static_cast<float>(highest)));
 }
 
@@ -47,7 +53,8 @@ int32_t quantise_limit(double real, double scale, int32_t zero, int32_t lowest, 
 
 std::optional<ir::Quantization> parameters(const Graph& graph, const Node& node) {
   const Value& scale = graph.value(node.inputs[1]);
-  const Value* zero = node.inputs.size() > 2 && node.inputs[2].valid() ? &graph.value(node.inputs[2]) : nullptr;
+  const Value* zero =
+      node.inputs.size() > 2 && node.inputs[2].valid() ? &graph.value(node.inputs[2]) : nullptr;
   if (!scale.is_constant() || (zero && !zero->is_constant())) return std::nullopt;
   ir::Quantization q;
   q.axis = static_cast<int>(node.attribute<int64_t>("axis", 0));
@@ -126,7 +133,8 @@ std::optional<std::vector<double>> constant_reals(const Graph& graph, ValueId va
   return reals;
 }
 
-std::optional<Weight> quantised_weight(const Graph& graph, ValueId value, size_t channel_axis, std::string& reason) {
+std::optional<Weight> quantised_weight(const Graph& graph, ValueId value, size_t channel_axis,
+                                       std::string& reason) {
   const NodeId id = graph.producer(value);
   if (!id.valid() || !onnx_op(graph.node(id), "DequantizeLinear")) {
     reason = "the weight is not quantised";

@@ -164,8 +164,12 @@ Graph rich_graph() {
   host.name = "host";
   host.op = "Something";
   host.opset = 17;
-  host.attributes = {{"f", 0.1f}, {"i", int64_t{-3}}, {"s", std::string("a\"b")}, {"is", std::vector<int64_t>{1, 2}},
-                     {"fs", std::vector<float>{1.5f, -INFINITY}}, {"ss", std::vector<std::string>{"", "x"}}};
+  host.attributes = {{"f", 0.1f},
+                     {"i", int64_t{-3}},
+                     {"s", std::string("a\"b")},
+                     {"is", std::vector<int64_t>{1, 2}},
+                     {"fs", std::vector<float>{1.5f, -INFINITY}},
+                     {"ss", std::vector<std::string>{"", "x"}}};
   host.inputs = {pi, ValueId{}, wi};
   Value z;
   z.name = "z";
@@ -183,7 +187,8 @@ TEST_CASE("The text form reads back exactly") {
   const std::string text = ir::print(rich_graph());
   const Graph back = ir::parse_graph(text, "rich.ir");
   CHECK(ir::print(back) == text);
-  CHECK(back.node(*back.find_node("host")).attributes == rich_graph().node(*rich_graph().find_node("host")).attributes);
+  CHECK(back.node(*back.find_node("host")).attributes ==
+        rich_graph().node(*rich_graph().find_node("host")).attributes);
 }
 
 TEST_CASE("Bad graph text is refused with line and column") {
@@ -193,11 +198,15 @@ TEST_CASE("Bad graph text is refused with line and column") {
     text.replace(text.find(from), from.size(), to);
     return text;
   };
-  CHECK_THROWS_WITH(ir::parse_graph(with("\n  output", "\n  outpt"), "f.ir"), Catch::Contains("f.ir:") && Catch::Contains("expected input, constant, node or output"));
-  CHECK_THROWS_WITH(ir::parse_graph(with("int8[1, 2, 3, 3]", "int9[1, 2, 3, 3]"), "f.ir"), Catch::StartsWith("f.ir:2:") && Catch::Contains("'int9'"));
+  CHECK_THROWS_WITH(ir::parse_graph(with("\n  output", "\n  outpt"), "f.ir"),
+                    Catch::Contains("f.ir:") && Catch::Contains("expected input, constant, node or output"));
+  CHECK_THROWS_WITH(ir::parse_graph(with("int8[1, 2, 3, 3]", "int9[1, 2, 3, 3]"), "f.ir"),
+                    Catch::StartsWith("f.ir:2:") && Catch::Contains("'int9'"));
   CHECK_THROWS_WITH(ir::parse_graph(with("x\"01fe", "x\"01f"), "f.ir"), Catch::Contains("hexadecimal"));
-  CHECK_THROWS_WITH(ir::parse_graph(with("shift = [31", "shift = [63"), "f.ir"), Catch::Contains("shift outside 0..62"));
+  CHECK_THROWS_WITH(ir::parse_graph(with("shift = [31", "shift = [63"), "f.ir"),
+                    Catch::Contains("shift outside 0..62"));
   const std::string shortened = ir::print(rich_graph(), {.full_constants = false});
   CHECK_NOTHROW(ir::parse_graph(shortened, "f.ir"));  // four bytes are not shortened
-  for (size_t n = 0; n < good.size(); n += 11) CHECK_THROWS_AS(ir::parse_graph(good.substr(0, n), "f.ir"), UserError);
+  for (size_t n = 0; n < good.size(); n += 11)
+    CHECK_THROWS_AS(ir::parse_graph(good.substr(0, n), "f.ir"), UserError);
 }

@@ -14,7 +14,9 @@ ir::Graph import(const OnnxModel& m, const onnx_import::ImportOptions& options =
   return onnx_import::import_onnx_bytes(m.bytes(), "m.onnx", options);
 }
 
-ir::Shape shape_of(const ir::Graph& g, const std::string& value) { return g.value(*g.find_value(value)).shape; }
+ir::Shape shape_of(const ir::Graph& g, const std::string& value) {
+  return g.value(*g.find_value(value)).shape;
+}
 
 // The message must hold every part of `parts`.
 void refuses(const OnnxModel& m, int exit_code, const std::vector<std::string>& parts) {
@@ -82,7 +84,8 @@ TEST_CASE("An unknown first dimension is 1 unless bound; others must be bound by
   refuses(m, 2, {"m.onnx: input 'x'", "dimension 2", "--dim x[2]=VALUE"});
   CHECK(shape_of(import(m, {.dims = {{"x[2]", 7}}}), "y") == ir::Shape{1, 3, 7});
   CHECK(shape_of(import(m, {.dims = {{"batch", 4}, {"x[2]", 7}}}), "y") == ir::Shape{4, 3, 7});
-  CHECK_THROWS_WITH(import(m, {.dims = {{"x[2]", 7}, {"bach", 2}}}), Catch::Contains("no symbolic dimension 'bach'"));
+  CHECK_THROWS_WITH(import(m, {.dims = {{"x[2]", 7}, {"bach", 2}}}),
+                    Catch::Contains("no symbolic dimension 'bach'"));
 }
 
 TEST_CASE("Shape arithmetic of exporters is folded while importing") {
@@ -115,9 +118,12 @@ TEST_CASE("Malformed models are refused with their file and node") {
   OnnxModel m = conv_model({1, 3, 8, 8}, {4, 3, 3, 3});
   auto& node = *m.graph().mutable_node(0);
   SECTION("wrong channel count") {
-    refuses(conv_model({1, 2, 8, 8}, {4, 3, 3, 3}), 2, {"m.onnx: node 'conv1' (Conv, domain ai.onnx, opset 13)", "2 channels", "expects 3"});
+    refuses(conv_model({1, 2, 8, 8}, {4, 3, 3, 3}), 2,
+            {"m.onnx: node 'conv1' (Conv, domain ai.onnx, opset 13)", "2 channels", "expects 3"});
   }
-  SECTION("window larger than the input") { refuses(conv_model({1, 3, 2, 8}, {4, 3, 3, 3}), 2, {"conv1", "larger"}); }
+  SECTION("window larger than the input") {
+    refuses(conv_model({1, 3, 2, 8}, {4, 3, 3, 3}), 2, {"conv1", "larger"});
+  }
   SECTION("missing initialiser") {
     node.set_input(1, "nowhere");
     refuses(m, 2, {"conv1", "'nowhere'", "no initialiser"});
@@ -195,7 +201,8 @@ TEST_CASE("What dlc does not know is refused as unsupported, by name") {
     refuses(m, 3, {"opset 99"});
   }
   SECTION("element type") {
-    m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::BFLOAT16);
+    m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+        onnx::TensorProto::BFLOAT16);
     m.node("Relu", "r", {"x"}, {"y"});
     refuses(m, 3, {"BFLOAT16"});
   }
@@ -219,5 +226,6 @@ TEST_CASE("No bytes crash the importer: prefixes and seeded mutations of a model
     attempt(bytes);
   }
   CHECK_THROWS_WITH(onnx_import::import_onnx_bytes("", "m.onnx"), Catch::Contains("the file is empty"));
-  CHECK_THROWS_WITH(onnx_import::import_onnx_bytes("hello, this is text", "m.onnx"), Catch::Contains("not an ONNX model"));
+  CHECK_THROWS_WITH(onnx_import::import_onnx_bytes("hello, this is text", "m.onnx"),
+                    Catch::Contains("not an ONNX model"));
 }

@@ -65,8 +65,8 @@ class OnnxModel {
     return *this;
   }
 
-  onnx::NodeProto& node(const std::string& op, const std::string& name, const std::vector<std::string>& inputs,
-                        const std::vector<std::string>& outputs) {
+  onnx::NodeProto& node(const std::string& op, const std::string& name,
+                        const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
     auto* n = graph().add_node();
     n->set_op_type(op);
     n->set_name(name);

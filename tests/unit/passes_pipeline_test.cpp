@@ -64,7 +64,8 @@ TEST_CASE("fold-batch-norm gives the same values with one node less") {
   CHECK(after.node(*after.find_node("conv")).onnx_nodes == std::vector<std::string>{"conv", "bn"});
   ir::Tensor x(ir::ElementType::float32, {1, 2, 3, 3});
   for (size_t i = 0; i < 18; ++i) x.data<float>()[i] = static_cast<float>(i) - 7.5f;
-  const auto a = reference::evaluate(before, {{"x", x}}).at("y"), b = reference::evaluate(after, {{"x", x}}).at("y");
+  const auto a = reference::evaluate(before, {{"x", x}}).at("y"),
+             b = reference::evaluate(after, {{"x", x}}).at("y");
   for (size_t i = 0; i < 18; ++i) CHECK(b.data<float>()[i] == Approx(a.data<float>()[i]).margin(1e-5));
 }
 
@@ -85,7 +86,8 @@ TEST_CASE("The pipeline is data: skip, bisect limit, unknown names, dumps") {
     CHECK(passes::run_pipeline(g, {.bisect_limit = 2}).times.back().nodes_after == 1);
   }
   SECTION("unknown names") {
-    CHECK_THROWS_WITH(passes::run_pipeline(g, {.passes = {"fold-constant"}}), Catch::Contains("did you mean 'fold-constants'"));
+    CHECK_THROWS_WITH(passes::run_pipeline(g, {.passes = {"fold-constant"}}),
+                      Catch::Contains("did you mean 'fold-constants'"));
     CHECK_THROWS_AS(passes::run_pipeline(g, {.skip = {"x"}}), UserError);
   }
   SECTION("dumps read back") {

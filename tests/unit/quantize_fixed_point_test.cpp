@@ -24,7 +24,8 @@ TEST_CASE("Any factor within reach has a 31-bit multiplier and an error below 2^
     REQUIRE(f.multiplier >= 1u << 30);
     REQUIRE(f.multiplier < 1u << 31);
     REQUIRE((f.shift >= 0 && f.shift <= 62));
-    REQUIRE(std::abs(std::ldexp(static_cast<double>(f.multiplier), -f.shift) / factor - 1) <= std::ldexp(1.0, -31));
+    REQUIRE(std::abs(std::ldexp(static_cast<double>(f.multiplier), -f.shift) / factor - 1) <=
+            std::ldexp(1.0, -31));
   }
 }
 

@@ -12,7 +12,8 @@ using namespace dlc;
 
 namespace {
 
-const std::filesystem::path kAssets = std::filesystem::path(DLC_SOURCE_DIR) / ".." / "shared" / "assets" / "models";
+const std::filesystem::path kAssets =
+    std::filesystem::path(DLC_SOURCE_DIR) / ".." / "shared" / "assets" / "models";
 
 ir::Tensor tensor(const NpyArray& array, const ir::Value& value) {
   ir::Tensor t(value.type, value.shape);
@@ -34,7 +35,9 @@ Deviation compare(const ir::Graph& original, const ir::Graph& integer, const ref
     if (!ir::is_8bit(t.type) || !want.contains(name)) continue;
     for (size_t i = 0; i < t.bytes.size(); ++i) {
       const uint8_t raw = want.at(name).bytes[i];
-      const int e = t.type == ir::ElementType::int8 ? static_cast<int8_t>(t.bytes[i]) - static_cast<int8_t>(raw) : t.bytes[i] - raw;
+      const int e = t.type == ir::ElementType::int8
+                        ? static_cast<int8_t>(t.bytes[i]) - static_cast<int8_t>(raw)
+                        : t.bytes[i] - raw;
       d.different += e != 0;
       d.largest = std::max(d.largest, std::abs(e));
       ++d.elements;
@@ -46,9 +49,10 @@ Deviation compare(const ir::Graph& original, const ir::Graph& integer, const ref
 }  // namespace
 
 TEST_CASE("Quantised networks give ONNX Runtime's output, in integers") {
-  const std::string name = GENERATE("mlperf_tiny_onnx/ic_resnet8_int8_qdq", "mlperf_tiny_onnx/kws_dscnn_int8_qdq",
-                                    "mlperf_tiny_onnx/ad_autoencoder_int8_qdq", "mlperf_tiny_onnx/vww_mobilenetv1_int8_qdq",
-                                    "ort_qdq/conv_qdq_u8u8", "ort_qdq/qdq_with_multi_consumer_dq_nodes");
+  const std::string name =
+      GENERATE("mlperf_tiny_onnx/ic_resnet8_int8_qdq", "mlperf_tiny_onnx/kws_dscnn_int8_qdq",
+               "mlperf_tiny_onnx/ad_autoencoder_int8_qdq", "mlperf_tiny_onnx/vww_mobilenetv1_int8_qdq",
+               "ort_qdq/conv_qdq_u8u8", "ort_qdq/qdq_with_multi_consumer_dq_nodes");
   if (!std::filesystem::exists(kAssets / (name + ".onnx"))) {
     WARN("skipped: no " << (kAssets / (name + ".onnx")).string());
     return;
@@ -58,7 +62,8 @@ TEST_CASE("Quantised networks give ONNX Runtime's output, in integers") {
   ir::Graph integer = original.clone();
   passes::run_pipeline(integer);
   const ir::Value& x = original.value(original.inputs()[0]);
-  const reference::TensorMap inputs{{x.name, tensor(load_npy((kAssets / (name + ".ref") / "in0.npy").string()), x)}};
+  const reference::TensorMap inputs{
+      {x.name, tensor(load_npy((kAssets / (name + ".ref") / "in0.npy").string()), x)}};
   const auto outputs = reference::evaluate(integer, inputs);
   const std::string y = original.value(original.outputs()[0]).name;
   CHECK(outputs.at(y).bytes == load_npy((kAssets / (name + ".ref") / "out0.npy").string()).bytes);
@@ -75,7 +80,8 @@ TEST_CASE("The project's own network lowers to integers but for its ends") {
   for (ir::NodeId id : integer.nodes()) {
     const ir::Node& n = integer.node(id);
     INFO(n.where());
-    CHECK((n.domain == ir::kDlcDomain || n.is("QuantizeLinear") || n.is("DequantizeLinear") || n.is("Softmax")));
+    CHECK((n.domain == ir::kDlcDomain || n.is("QuantizeLinear") || n.is("DequantizeLinear") ||
+           n.is("Softmax")));
   }
   const std::string text = ir::print(integer);
   CHECK(ir::print(ir::parse_graph(text, "cifar.ir")) == text);

@@ -69,8 +69,8 @@ void agrees(const OnnxModel& m, const ir::Graph& integer) {
 }
 
 // x_dq -> Conv -> `name`, weights per channel.
-onnx::NodeProto& add_conv(OnnxModel& m, const std::string& name, const std::string& x, int64_t oc, int64_t icg,
-                          int64_t k, bool bias) {
+onnx::NodeProto& add_conv(OnnxModel& m, const std::string& name, const std::string& x, int64_t oc,
+                          int64_t icg, int64_t k, bool bias) {
   m.constant<int8_t>(name + ".w_q", {oc, icg, k, k}, random_weights(static_cast<size_t>(oc * icg * k * k)));
   std::vector<float> scales, bias_scales;
   std::vector<int32_t> biases;
@@ -81,12 +81,15 @@ onnx::NodeProto& add_conv(OnnxModel& m, const std::string& name, const std::stri
   }
   m.constant<float>(name + ".w_s", {oc}, scales);
   m.constant<int8_t>(name + ".w_z", {oc}, std::vector<int8_t>(static_cast<size_t>(oc), 0));
-  test::set(m.node("DequantizeLinear", name + ".w.DQ", {name + ".w_q", name + ".w_s", name + ".w_z"}, {name + ".w"}), "axis", int64_t{0});
+  test::set(m.node("DequantizeLinear", name + ".w.DQ", {name + ".w_q", name + ".w_s", name + ".w_z"},
+                   {name + ".w"}),
+            "axis", int64_t{0});
   std::vector<std::string> inputs{x, name + ".w"};
   if (bias) {
     m.constant<int32_t>(name + ".b_q", {oc}, biases);
     m.constant<float>(name + ".b_s", {oc}, bias_scales);
-    test::set(m.node("DequantizeLinear", name + ".b.DQ", {name + ".b_q", name + ".b_s"}, {name + ".b"}), "axis", int64_t{0});
+    test::set(m.node("DequantizeLinear", name + ".b.DQ", {name + ".b_q", name + ".b_s"}, {name + ".b"}),
+              "axis", int64_t{0});
     inputs.push_back(name + ".b");
   }
   return m.node("Conv", name, inputs, {name});
@@ -117,7 +120,8 @@ TEST_CASE("Conv, Relu, Clip: one qconv under the QuantizeLinear's tensor name, c
   CHECK(q.rescale.low == -20);
   CHECK(q.rescale.high == 40);
   CHECK(q.x_zero == 120);
-  CHECK(n.onnx_nodes == std::vector<std::string>{"x.DQ", "conv.w.DQ", "conv.b.DQ", "conv", "relu", "clip", "y.Q"});
+  CHECK(n.onnx_nodes ==
+        std::vector<std::string>{"x.DQ", "conv.w.DQ", "conv.b.DQ", "conv", "relu", "clip", "y.Q"});
   CHECK(l.graph.value(*y).quantization->scale[0] == 0.1f);
   agrees(m, l.graph);
 }
@@ -129,7 +133,9 @@ TEST_CASE("A residual block: the convolution's own quantisation is kept, the add
   test::set(add_conv(m, "conv", "x_dq", 4, 4, 3, true), "pads", {1, 1, 1, 1});
   test::quantise<int8_t>(m, "conv", "t", 0.37f, -5);
   const bool swapped = GENERATE(false, true);
-  m.node("Add", "add", swapped ? std::vector<std::string>{"t_dq", "x_dq"} : std::vector<std::string>{"x_dq", "t_dq"}, {"sum"});
+  m.node("Add", "add",
+         swapped ? std::vector<std::string>{"t_dq", "x_dq"} : std::vector<std::string>{"x_dq", "t_dq"},
+         {"sum"});
   m.node("Relu", "relu", {"sum"}, {"r"});
   test::quantise<uint8_t>(m, "r", "y", 0.61f, 0);
   m.node("Relu", "last", {"y_dq"}, {"out"});
@@ -144,7 +150,8 @@ TEST_CASE("A residual block: the convolution's own quantisation is kept, the add
   // Fusion changes no byte.
   ir::Tensor x(ir::ElementType::float32, {1, 4, 6, 6});
   for (float& f : x.data<float>()) f = static_cast<float>(static_cast<int>(random_engine() % 120) - 60);
-  CHECK(reference::evaluate(l.graph, {{"x", x}}).at("out").bytes == reference::evaluate(unfused.graph, {{"x", x}}).at("out").bytes);
+  CHECK(reference::evaluate(l.graph, {{"x", x}}).at("out").bytes ==
+        reference::evaluate(unfused.graph, {{"x", x}}).at("out").bytes);
 }
 
 TEST_CASE("Two quantised convolutions added: the later one takes the other as residual") {

@@ -56,9 +56,12 @@ void map_binary(const KernelArgs& a, const F& f) {
 template <typename F, typename G>
 void binary(const KernelArgs& a, const F& of_float, const G& of_int) {
   switch (a.out().type) {
-    case ElementType::float32: return map_binary<float>(a, of_float);
-    case ElementType::int64: return map_binary<int64_t>(a, of_int);
-    default: return map_binary<int32_t>(a, of_int);
+    case ElementType::float32:
+      return map_binary<float>(a, of_float);
+    case ElementType::int64:
+      return map_binary<int64_t>(a, of_int);
+    default:
+      return map_binary<int32_t>(a, of_int);
   }
 }
 
@@ -113,7 +116,8 @@ void for_each_channel(const KernelArgs& a, const F& f) {
   const int64_t channels = a.in(1).size();
   int64_t inner = 1;
   if (channels > 1) {
-    for (size_t i = static_cast<size_t>(a.node.attribute<int64_t>("axis", 1)) + 1; i < x.size(); ++i) inner *= x[i];
+    for (size_t i = static_cast<size_t>(a.node.attribute<int64_t>("axis", 1)) + 1; i < x.size(); ++i)
+      inner *= x[i];
   }
   const int64_t n = a.in(0).size();
   for (int64_t i = 0, row = 0; i < n; ++row) {
@@ -168,15 +172,9 @@ void clip(const KernelArgs& a) {
   map_float(a, [=](float x) { return std::min(std::max(x, low), high); });
 }
 
-void add(const KernelArgs& a) {
-  binary(a, std::plus<>(), wrapping(std::plus<>()));
-}
-void sub(const KernelArgs& a) {
-  binary(a, std::minus<>(), wrapping(std::minus<>()));
-}
-void mul(const KernelArgs& a) {
-  binary(a, std::multiplies<>(), wrapping(std::multiplies<>()));
-}
+void add(const KernelArgs& a) { binary(a, std::plus<>(), wrapping(std::plus<>())); }
+void sub(const KernelArgs& a) { binary(a, std::minus<>(), wrapping(std::minus<>())); }
+void mul(const KernelArgs& a) { binary(a, std::multiplies<>(), wrapping(std::multiplies<>())); }
 void div_(const KernelArgs& a) {
   binary(a, std::divides<>(), [&](auto x, auto y) {
     using T = decltype(x);
@@ -194,20 +192,29 @@ void log_softmax(const KernelArgs& a) {
 
 void quantize_linear(const KernelArgs& a) {
   switch (a.out().type) {
-    case ElementType::int8: return quantize_to<int8_t>(a);
-    case ElementType::uint8: return quantize_to<uint8_t>(a);
-    case ElementType::int16: return quantize_to<int16_t>(a);
-    default: return quantize_to<uint16_t>(a);
+    case ElementType::int8:
+      return quantize_to<int8_t>(a);
+    case ElementType::uint8:
+      return quantize_to<uint8_t>(a);
+    case ElementType::int16:
+      return quantize_to<int16_t>(a);
+    default:
+      return quantize_to<uint16_t>(a);
   }
 }
 
 void dequantize_linear(const KernelArgs& a) {
   switch (a.in(0).type) {
-    case ElementType::int8: return dequantize_from<int8_t>(a);
-    case ElementType::uint8: return dequantize_from<uint8_t>(a);
-    case ElementType::int16: return dequantize_from<int16_t>(a);
-    case ElementType::uint16: return dequantize_from<uint16_t>(a);
-    default: return dequantize_from<int32_t>(a);
+    case ElementType::int8:
+      return dequantize_from<int8_t>(a);
+    case ElementType::uint8:
+      return dequantize_from<uint8_t>(a);
+    case ElementType::int16:
+      return dequantize_from<int16_t>(a);
+    case ElementType::uint16:
+      return dequantize_from<uint16_t>(a);
+    default:
+      return dequantize_from<int32_t>(a);
   }
 }
 

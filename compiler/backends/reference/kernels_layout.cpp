@@ -18,8 +18,8 @@ Ints row_major_strides(const ir::Shape& shape) {
 }
 
 // out[i0, i1, ...] = in[base + sum i_d * stride_d], elements of `size` bytes.
-void gather_strided(const uint8_t* in, int64_t base, const Ints& strides, const ir::Shape& out_shape, size_t size,
-                    uint8_t* out) {
+void gather_strided(const uint8_t* in, int64_t base, const Ints& strides, const ir::Shape& out_shape,
+                    size_t size, uint8_t* out) {
   const int64_t n = ir::element_count(out_shape);
   Ints index(out_shape.size(), 0);
   int64_t from = base;
@@ -38,8 +38,10 @@ template <typename From, typename To>
 To convert(From v) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     if (std::isnan(v)) return 0;  // out of range saturates: C++ leaves it undefined, ONNX too
-    if (static_cast<double>(v) <= static_cast<double>(std::numeric_limits<To>::lowest())) return std::numeric_limits<To>::lowest();
-    if (static_cast<double>(v) >= static_cast<double>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+    if (static_cast<double>(v) <= static_cast<double>(std::numeric_limits<To>::lowest()))
+      return std::numeric_limits<To>::lowest();
+    if (static_cast<double>(v) >= static_cast<double>(std::numeric_limits<To>::max()))
+      return std::numeric_limits<To>::max();
   }
   return static_cast<To>(v);
 }
@@ -47,18 +49,30 @@ To convert(From v) {
 template <typename F>
 void with_type(ElementType type, const F& f) {
   switch (type) {
-    case ElementType::float32: return f(float{});
-    case ElementType::float64: return f(double{});
-    case ElementType::int8: return f(int8_t{});
-    case ElementType::uint8: return f(uint8_t{});
-    case ElementType::int16: return f(int16_t{});
-    case ElementType::uint16: return f(uint16_t{});
-    case ElementType::int32: return f(int32_t{});
-    case ElementType::uint32: return f(uint32_t{});
-    case ElementType::int64: return f(int64_t{});
-    case ElementType::uint64: return f(uint64_t{});
-    case ElementType::boolean: return f(uint8_t{});
-    default: return;
+    case ElementType::float32:
+      return f(float{});
+    case ElementType::float64:
+      return f(double{});
+    case ElementType::int8:
+      return f(int8_t{});
+    case ElementType::uint8:
+      return f(uint8_t{});
+    case ElementType::int16:
+      return f(int16_t{});
+    case ElementType::uint16:
+      return f(uint16_t{});
+    case ElementType::int32:
+      return f(int32_t{});
+    case ElementType::uint32:
+      return f(uint32_t{});
+    case ElementType::int64:
+      return f(int64_t{});
+    case ElementType::uint64:
+      return f(uint64_t{});
+    case ElementType::boolean:
+      return f(uint8_t{});
+    default:
+      return;
   }
 }
 
@@ -71,7 +85,8 @@ void transpose(const KernelArgs& a) {
   const Ints in_strides = row_major_strides(a.in(0).shape);
   Ints strides;
   for (int64_t p : perm) strides.push_back(in_strides[static_cast<size_t>(p)]);
-  gather_strided(a.in(0).bytes.data(), 0, strides, a.out().shape, element_size(a.out().type), a.out().bytes.data());
+  gather_strided(a.in(0).bytes.data(), 0, strides, a.out().shape, element_size(a.out().type),
+                 a.out().bytes.data());
 }
 
 void concat(const KernelArgs& a) {
@@ -129,7 +144,7 @@ void gather(const KernelArgs& a) {
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t i = 0; i < a.in(1).size(); ++i) {
       int64_t at = a.in(1).type == ElementType::int32 ? a.in(1).data<int32_t>()[static_cast<size_t>(i)]
-                                                       : a.in(1).data<int64_t>()[static_cast<size_t>(i)];
+                                                      : a.in(1).data<int64_t>()[static_cast<size_t>(i)];
       if (at < 0) at += x[axis];
       std::memcpy(out, a.in(0).bytes.data() + static_cast<size_t>(o * x[axis] + at) * run, run);
       out += run;
@@ -146,7 +161,8 @@ void slice(const KernelArgs& a) {
     base += starts[d] * strides[d];
     strides[d] *= steps[d];
   }
-  gather_strided(a.in(0).bytes.data(), base, strides, a.out().shape, element_size(a.out().type), a.out().bytes.data());
+  gather_strided(a.in(0).bytes.data(), base, strides, a.out().shape, element_size(a.out().type),
+                 a.out().bytes.data());
 }
 
 void cast(const KernelArgs& a) {
@@ -156,7 +172,8 @@ void cast(const KernelArgs& a) {
       auto out = a.out().data<decltype(to)>();
       const bool to_bool = a.out().type == ElementType::boolean;
       for (size_t i = 0; i < out.size(); ++i) {
-        out[i] = to_bool ? static_cast<decltype(to)>(in[i] != 0) : convert<decltype(from), decltype(to)>(in[i]);
+        out[i] =
+            to_bool ? static_cast<decltype(to)>(in[i] != 0) : convert<decltype(from), decltype(to)>(in[i]);
       }
     });
   });

@@ -40,8 +40,8 @@ int32_t dot(const int16_t* a, const int16_t* b, int64_t n) {
 }
 
 // Patches of one output row: [ow][channel, kh, kw], padding as 0 (it contributes nothing).
-void row_patches(const ir::QConv& q, const int16_t* x, const Dims& in, int64_t channels, int64_t oh, int64_t ow_count,
-                 int16_t* patches) {
+void row_patches(const ir::QConv& q, const int16_t* x, const Dims& in, int64_t channels, int64_t oh,
+                 int64_t ow_count, int16_t* patches) {
   const int64_t length = channels * q.kernel[0] * q.kernel[1];
   std::fill(patches, patches + ow_count * length, int16_t{0});
   for (int64_t c = 0; c < channels; ++c) {
@@ -69,8 +69,8 @@ uint8_t requantise(const ir::QConv& q, int32_t acc, int64_t channel) {
 
 // a: a stored byte of type `a_signed`, as the machine would read it back.
 uint8_t combine(const ir::LinearCombine& l, int32_t a, int32_t b) {
-  return static_cast<uint8_t>(numerics::combine_linear(a, l.a_multiplier, b, l.b_multiplier, l.b_negate, l.shift,
-                                                       l.zero, l.low, l.high));
+  return static_cast<uint8_t>(numerics::combine_linear(a, l.a_multiplier, b, l.b_multiplier, l.b_negate,
+                                                       l.shift, l.zero, l.low, l.high));
 }
 
 }  // namespace
@@ -136,9 +136,11 @@ void qpool(const KernelArgs& a) {
             ++count;
           }
         }
-        const numerics::FixedPoint f = average && count < q.factor.size() ? q.factor[count] : numerics::FixedPoint{};
-        *y++ = static_cast<uint8_t>(average ? numerics::rescale(sum, 0, f.multiplier, f.shift, q.zero, q.low, q.high)
-                                            : numerics::clamp_to(best, q.low, q.high));
+        const numerics::FixedPoint f =
+            average && count < q.factor.size() ? q.factor[count] : numerics::FixedPoint{};
+        *y++ = static_cast<uint8_t>(
+            average ? numerics::rescale(sum, 0, f.multiplier, f.shift, q.zero, q.low, q.high)
+                    : numerics::clamp_to(best, q.low, q.high));
       }
     }
   }

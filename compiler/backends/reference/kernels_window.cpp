@@ -47,14 +47,16 @@ void conv_plane(const Window& g, const float* x, const float* w, float* y) {  //
       for (int64_t oh = oh0; oh < oh1; ++oh) {
         const int64_t ih = oh * g.sh + kh * g.dh - g.top;
         const int64_t iw = ow0 * g.sw + kw * g.dw - g.left;
-        if (ow0 < ow1) add_tap_row(x + ih * g.w + iw, w[kh * g.kw + kw], g.sw, ow1 - ow0, y + oh * g.ow + ow0);
+        if (ow0 < ow1)
+          add_tap_row(x + ih * g.w + iw, w[kh * g.kw + kw], g.sw, ow1 - ow0, y + oh * g.ow + ow0);
       }
     }
   }
 }
 
-template <typename F>  // f(input plane, output position, valid rows [h0,h1) step dh, columns likewise, padded count)
-void for_each_window(const Window& g, const F& f) {
+template <typename F>  // f(input plane, output position, valid rows [h0,h1) step dh, columns likewise, padded
+                       // count)
+                       void for_each_window(const Window& g, const F& f) {
   for (int64_t plane = 0; plane < g.n * g.c; ++plane) {
     for (int64_t oh = 0; oh < g.oh; ++oh) {
       for (int64_t ow = 0; ow < g.ow; ++ow) f(plane, oh, ow);
@@ -82,8 +84,8 @@ int64_t padded_taps(int64_t o, int64_t stride, int64_t kernel, int64_t dilation,
   return count;
 }
 
-void multiply(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t b_row, int64_t b_col, int64_t m,
-              int64_t n, int64_t k, float* y) {
+void multiply(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t b_row, int64_t b_col,
+              int64_t m, int64_t n, int64_t k, float* y) {
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t p = 0; p < k; ++p) {
       const float v = a[i * a_row + p * a_col];

@@ -36,7 +36,8 @@ void check_input(const ir::Graph& graph, const ir::Value& value, const TensorMap
   if (t.type == value.type && t.shape == value.shape && t.bytes.size() == value.byte_size()) return;
   throw UserError(ErrorKind::bad_input, where,
                   "the data is " + std::string(element_name(t.type)) + " " + ir::shape_text(t.shape) +
-                      "; expected " + std::string(element_name(value.type)) + " " + ir::shape_text(value.shape));
+                      "; expected " + std::string(element_name(value.type)) + " " +
+                      ir::shape_text(value.shape));
 }
 
 }  // namespace
