@@ -163,7 +163,7 @@ class Build {
     std::vector<Command> compile;
     Command link = {"g++", "-shared", "-o", "libdlc_rtl.so"};
     for (const fs::path& source : sources_to_compile(work)) {
-      compile.push_back(compile_command(source, work));
+      compile.push_back(compile_command(source));
       link.push_back(source.stem().string() + ".o");
     }
     link.push_back("-pthread");
@@ -188,7 +188,10 @@ class Build {
     return files;
   }
 
-  Command compile_command(const fs::path& source, const fs::path& work) const {
+  // The model's files by relative path: ccache then knows them again in another build folder.
+  Command compile_command(const fs::path& source) const {
+    const bool of_model = source.parent_path().filename() == "model";
+    const fs::path name = of_model ? fs::path("model") / source.filename() : source;
     Command command;
     if (in_path("ccache")) command.push_back("ccache");
     command.push_back("g++");
@@ -197,8 +200,8 @@ class Build {
     command.push_back(source.string().find("Slow") != std::string::npos ? "-O0" : "-O2");
     const std::string include = verilator_root_ + "/include";
     command.insert(command.end(),
-                   {"-I" + (work / "model").string(), "-I" + root_.string(), "-I" + include,
-                    "-I" + include + "/vltstd", "-c", source.string(), "-o", source.stem().string() + ".o"});
+                   {"-Imodel", "-I" + root_.string(), "-I" + include, "-I" + include + "/vltstd", "-c",
+                    name.string(), "-o", source.stem().string() + ".o"});
     return command;
   }
 
