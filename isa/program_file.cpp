@@ -279,4 +279,26 @@ std::vector<uint8_t> dram_image(const Program& program) {
   return dram;
 }
 
+Program segment_program(const Program& program, size_t segment) {
+  const Segment& s = program.segments.at(segment);
+  const auto first = static_cast<std::ptrdiff_t>(s.first_instruction);
+  const auto last = first + static_cast<std::ptrdiff_t>(s.instruction_count);
+  Program part = program;
+  part.instructions.assign(program.instructions.begin() + first, program.instructions.begin() + last);
+  part.layer_of.assign(program.layer_of.begin() + first, program.layer_of.begin() + last);
+  if (!program.notes.empty()) part.notes.assign(program.notes.begin() + first, program.notes.begin() + last);
+  part.segments = {s};
+  part.segments[0].first_instruction = 0;
+  return part;
+}
+
+std::vector<std::string> verify_segments(const Program& program, const HwConfig& hw, size_t limit) {
+  std::vector<std::string> faults;
+  for (size_t i = 0; i < program.segments.size() && faults.size() < limit; ++i) {
+    if (program.segments[i].kind != Segment::Kind::accelerator) continue;
+    for (std::string& f : verify_program(segment_program(program, i), hw, limit - faults.size())) faults.push_back(std::move(f));
+  }
+  return faults;
+}
+
 }  // namespace dlc

@@ -24,6 +24,9 @@ Program load_program(const std::string& path);
 std::vector<uint8_t> encode_program(const Program& program);
 // Number of 16-byte units, without padding.
 uint64_t program_units(const Program& program);
+// An accelerator segment as a program of its own: its instructions with their layers and notes, everything else
+// as it is. Waits count from the segment's start; the host writes its code to program_address and starts it.
+Program segment_program(const Program& program, size_t segment);
 // dram_bytes of DRAM: constants and encoded program in place, everything else zero.
 std::vector<uint8_t> dram_image(const Program& program);
 
@@ -37,5 +40,7 @@ Program assemble(std::string_view text, const std::string& file_name);
 // (program-order rule, 24 bits), data hazards and bank ports by happens-before, write-before-read of
 // every scratchpad word.
 std::vector<std::string> verify_program(const Program& program, const HwConfig& hw, size_t limit = 10);
+// The same for each accelerator segment of a whole network's program.
+std::vector<std::string> verify_segments(const Program& program, const HwConfig& hw, size_t limit = 10);
 
 }  // namespace dlc

@@ -36,7 +36,7 @@ Loaded load_for_run(const Options& options) {
                                   l.program.hw_name, l.program.hw_hash, options.hw, hwconfig_hash(given)));
     l.hw = given;
   }
-  const std::vector<std::string> faults = verify_program(l.program, l.hw);
+  const std::vector<std::string> faults = verify_segments(l.program, l.hw);
   if (!faults.empty()) {
     std::string all;
     for (const std::string& f : faults) all += "\n  " + f;
@@ -152,7 +152,7 @@ int command_disassemble(const Options& options) {
 int command_assemble(const Options& options) {
   const Program program = assemble(read_text_file(options.model), options.model);
   const HwConfig hw = parse_hwconfig(program.hw_yaml, options.model + " (.hw)");
-  const std::vector<std::string> faults = verify_program(program, hw);
+  const std::vector<std::string> faults = verify_segments(program, hw);
   if (!faults.empty()) throw UserError(ErrorKind::bad_input, options.model, "is not a valid program for '" + hw.name + "': " + faults.front());
   save_program(program, options.output);
   return 0;

@@ -30,6 +30,7 @@ struct Context {
     report.model = o.model;
     report.hw = compiled.hw;
     report.fallback = compiled.parts.host_nodes;
+    report.host_macs = compiled.parts.host_macs;
     report.compile_seconds = compiled.seconds;
   }
 };
@@ -101,11 +102,16 @@ bool run_once(Context& c, const TensorMap& inputs, TensorMap* outputs) {
   }
   const TensorMap& tensors = results.empty() ? expected : results.front().second.device_tensors;
   write_tensors(c.options, *outputs, tensors, c.compiled.program);
+  if (!c.compiled.parts.has_accelerator())
+    say(c.options, "no operator of this network runs on the accelerator: nothing to profile\n");
   if (timed) {
     c.report.profile = make_profile(c.compiled.program, c.compiled.hw, *timed);
     c.report.simulate_seconds = timed->seconds;
     c.report.host_seconds = results.front().second.host_seconds;
     say(c.options, "\n" + format_profile(c.report.profile, c.compiled.hw));
+    if (c.compiled.parts.host_macs > 0)
+      say(c.options, fmt::format("{:.2f} % of the MACs are on the accelerator\n", 100.0 * static_cast<double>(c.report.profile.macs) /
+                                 static_cast<double>(c.report.profile.macs + c.compiled.parts.host_macs)));
     say(c.options, fmt::format("simulated in {:.3f} s ({:.1f} M cycles/s); host segments {:.4f} s\n", timed->seconds,
                                static_cast<double>(timed->total_cycles) / timed->seconds * 1e-6, c.report.host_seconds));
     write_traces(c.options, c.compiled.program, *timed);

@@ -28,6 +28,12 @@ passes::PipelineOptions pipeline_options(const Options& options) {
   return p;
 }
 
+accel::AccelOptions accel_options(const Options& options) {
+  accel::AccelOptions a;
+  a.keep_resident = !options.no_residency && options.tensors_dir.empty();
+  return a;
+}
+
 }  // namespace
 
 std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& dims) {
@@ -57,12 +63,19 @@ Compiled compile_model(const Options& options) {
   c.graph = onnx_import::import_onnx(options.model, import);                            // ONNX -> Graph IR
   const std::string quantised = quantize_if_float(c.graph, options);                    // float -> Q/DQ
   c.pipeline = passes::run_pipeline(c.graph, pipeline_options(options));                // Q/DQ -> integer operators, fusion
-  c.parts = partition(c.graph, options.no_fallback);                                    // accelerator | host
-  accel::AccelOptions accel_options;
-  accel_options.keep_resident = !options.no_residency && options.tensors_dir.empty();
-  c.program = accel::compile_accelerator(c.graph, c.parts.region, c.hw, accel_options); // tiles, schedule, allocation, encoding; verified
+  c.parts = partition(c.graph, c.hw, options.no_fallback);                              // accelerator | host segments
+  std::vector<Program> regions;
+  for (const Partition::Part& part : c.parts.parts)
+    if (part.kind == Segment::Kind::accelerator)
+      regions.push_back(accel::compile_accelerator(c.graph, part.nodes, c.hw, accel_options(options)));  // tiles, schedule, allocation, encoding; verified
+  c.program = assemble_program(c.graph, c.parts, std::move(regions));                   // one program, DRAM map
   c.program.model = options.model.substr(options.model.find_last_of('/') + 1);
-  add_host_segments(c.program, c.graph, c.parts);
+  c.program.hw_name = c.hw.name;
+  c.program.hw_yaml = canonical_yaml(c.hw);
+  c.program.hw_hash = hwconfig_hash(c.hw);
+  c.program.dram_bytes = c.program.program_address + encode_program(c.program).size();
+  if (c.program.dram_bytes > c.hw.memory_bytes)
+    throw UserError(ErrorKind::unsupported, options.model, fmt::format("needs {} bytes of DRAM; '{}' has memory.size: {} bytes", c.program.dram_bytes, c.hw.name, c.hw.memory_bytes));
   c.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!options.quiet && !quantised.empty()) std::fprintf(stderr, "%s\n", quantised.c_str());
   if (options.verbose > 0) {

@@ -1,6 +1,7 @@
 #include "compiler/driver/partition.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "compiler/accel/compile.h"
@@ -14,7 +15,6 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-bool is_compute(const Node& n) { return n.domain == ir::kDlcDomain && !n.is("reshape"); }
 bool is_view(const Node& n) { return n.domain == ir::kDlcDomain && n.is("reshape"); }
 
 std::set<NodeId> accelerator_nodes(const Graph& graph) {
@@ -27,7 +27,7 @@ std::set<NodeId> accelerator_nodes(const Graph& graph) {
     for (NodeId n : graph.nodes()) {
       if (!chosen.count(n) || !is_view(graph.node(n))) continue;
       const NodeId producer = graph.producer(graph.node(n).inputs[0]);
-      bool inside = producer.valid() && chosen.count(producer);
+      const bool inside = producer.valid() && chosen.count(producer);
       bool used = false;
       for (const ir::Use& u : graph.consumers(graph.node(n).outputs[0])) used |= chosen.count(u.node) > 0;
       if (inside && used) continue;
@@ -40,7 +40,7 @@ std::set<NodeId> accelerator_nodes(const Graph& graph) {
 
 std::string reason_for(const Graph& graph, NodeId id) {
   const Node& n = graph.node(id);
-  if (n.is("QuantizeLinear")) return "quantises the network's input";
+  if (n.is("QuantizeLinear")) return "quantises a float tensor";
   if (n.is("DequantizeLinear")) {
     const NodeId producer = graph.producer(n.inputs[0]);
     if (producer.valid() && graph.node(producer).domain == ir::kDlcDomain) return "dequantises the accelerator's output";
@@ -51,16 +51,91 @@ std::string reason_for(const Graph& graph, NodeId id) {
   return "the accelerator has no " + n.op;
 }
 
-bool is_boundary(const Node& n) {
-  return n.is("QuantizeLinear") || n.is("DequantizeLinear") || is_view(n);
+bool is_boundary(const Node& n) { return n.is("QuantizeLinear") || n.is("DequantizeLinear") || is_view(n); }
+
+// Multiply-accumulates of convolutions and matrix products, whatever their element type.
+int64_t count_macs(const Graph& graph, const Node& n) {
+  const std::string_view op = n.op;
+  const bool convolution = op == "Conv" || op == "qconv";
+  if (!convolution && op != "Gemm" && op != "MatMul") return 0;
+  const ir::Shape& second = graph.value(n.inputs[1]).shape;
+  const int64_t outputs = graph.value(n.outputs[0]).elements();
+  if (convolution && !second.empty() && second[0] > 0) return outputs * (ir::element_count(second) / second[0]);
+  const ir::Shape& first = graph.value(n.inputs[0]).shape;
+  if (first.empty()) return 0;
+  return outputs * (op == "Gemm" && n.attribute<int64_t>("transA") ? first[0] : first.back());
 }
 
 void copy_value(const Graph& from, ValueId v, Graph& to, std::map<ValueId, ValueId>& map) {
-  if (!v.valid() || map.count(v)) return;
-  map[v] = to.add_value(from.value(v));
+  if (v.valid() && !map.count(v)) map[v] = to.add_value(from.value(v));
+}
+
+std::vector<std::string> names(const Graph& g, const std::vector<ValueId>& values) {
+  std::vector<std::string> out;
+  for (ValueId v : values) out.push_back(g.value(v).name);
+  return out;
+}
+
+// A DRAM range of a part and by how much it moves in the joined program.
+struct Move {
+  uint64_t begin = 0, end = 0;
+  int64_t by = 0;
+};
+
+uint64_t moved(uint64_t address, const std::vector<Move>& shared, uint64_t base) {
+  for (const Move& m : shared)
+    if (address >= m.begin && address < m.end) return static_cast<uint64_t>(static_cast<int64_t>(address) + m.by);
+  return address + base;
+}
+
+void append(Program& whole, Program&& part, uint64_t base) {
+  std::vector<Move> shared;
+  for (TensorInfo& t : part.tensors) {
+    const auto same = std::find_if(whole.tensors.begin(), whole.tensors.end(), [&](const TensorInfo& w) { return w.name == t.name; });
+    if (same != whole.tensors.end()) {
+      shared.push_back({t.address, t.address + t.bytes, static_cast<int64_t>(same->address) - static_cast<int64_t>(t.address)});
+      continue;
+    }
+    t.address += base;
+    whole.tensors.push_back(std::move(t));
+  }
+  for (Constant& c : part.constants) {
+    c.address += base;
+    whole.constants.push_back(std::move(c));
+  }
+  const auto first_layer = static_cast<uint32_t>(whole.layers.size());
+  const auto first_instruction = static_cast<uint32_t>(whole.instructions.size());
+  for (isa::Instruction& i : part.instructions) {
+    if (auto* l = std::get_if<isa::Load>(&i)) l->dram_address = moved(l->dram_address, shared, base);
+    if (auto* s = std::get_if<isa::Store>(&i)) s->dram_address = moved(s->dram_address, shared, base);
+    whole.instructions.push_back(std::move(i));
+  }
+  for (uint32_t l : part.layer_of) whole.layer_of.push_back(l + first_layer);
+  part.notes.resize(part.instructions.size());
+  std::move(part.notes.begin(), part.notes.end(), std::back_inserter(whole.notes));
+  std::move(part.layers.begin(), part.layers.end(), std::back_inserter(whole.layers));
+  for (Segment s : part.segments) {
+    s.first_instruction += first_instruction;
+    whole.segments.push_back(std::move(s));
+  }
+}
+
+Segment host_segment(const Graph& graph, const std::vector<NodeId>& nodes) {
+  Segment s;
+  s.kind = Segment::Kind::host;
+  for (NodeId n : nodes) s.nodes.push_back(graph.node(n).name);
+  const Graph sub = extract(graph, nodes);
+  s.inputs = names(sub, sub.inputs());
+  s.outputs = names(sub, sub.outputs());
+  s.reason = reason_for(graph, nodes.front());
+  return s;
 }
 
 }  // namespace
+
+bool Partition::has_accelerator() const {
+  return std::any_of(parts.begin(), parts.end(), [](const Part& p) { return p.kind == Segment::Kind::accelerator; });
+}
 
 Graph extract(const Graph& graph, const std::vector<NodeId>& nodes) {
   Graph sub;
@@ -68,7 +143,6 @@ Graph extract(const Graph& graph, const std::vector<NodeId>& nodes) {
   sub.file = graph.file;
   const std::set<NodeId> members(nodes.begin(), nodes.end());
   std::map<ValueId, ValueId> map;
-  std::set<ValueId> seen_output;
   for (NodeId id : nodes) {
     Node node = graph.node(id);
     for (ValueId& v : node.inputs) {
@@ -96,84 +170,54 @@ Graph extract(const Graph& graph, const std::vector<NodeId>& nodes) {
   return sub;
 }
 
-Partition partition(const Graph& graph, bool no_fallback) {
+Partition partition(const Graph& graph, const HwConfig&, bool no_fallback) {
   Partition p;
-  const std::vector<NodeId> order = graph.topological_order();
   const std::set<NodeId> chosen = accelerator_nodes(graph);
-  if (std::none_of(chosen.begin(), chosen.end(), [&](NodeId n) { return is_compute(graph.node(n)); }))
-    throw UserError(ErrorKind::unsupported, graph.file,
-                    "no operator of this network can run on the accelerator: it needs 8-bit quantised operators "
-                    "(QuantizeLinear/DequantizeLinear around Conv, Gemm, Add, pools); quantise the network first");
-  // behind: host nodes that depend on the region. An accelerator node that depends on one would need a second region.
-  std::set<NodeId> behind;
-  std::vector<NodeId> host_order;
-  for (NodeId id : order) {
+  std::map<NodeId, int> phase;  // even: host, odd: accelerator
+  std::map<int, std::vector<NodeId>> members;
+  for (NodeId id : graph.topological_order()) {
     const Node& n = graph.node(id);
-    NodeId host_between;
-    bool after = false;
+    const bool machine = chosen.count(id) > 0;
+    int earliest = 0;
     for (ValueId v : n.inputs) {
       const NodeId producer = v.valid() ? graph.producer(v) : NodeId{};
-      if (!producer.valid()) continue;
-      if (behind.count(producer)) host_between = producer;
-      after |= behind.count(producer) || chosen.count(producer);
+      if (producer.valid()) earliest = std::max(earliest, phase.at(producer));
     }
-    if (chosen.count(id)) {
-      if (host_between.valid()) {
-        const Node& h = graph.node(host_between);
-        throw UserError(ErrorKind::unsupported, h.where(),
-                        reason_for(graph, host_between) + ", and it lies between accelerator operators (the next is '" + n.name +
-                            "'); only one accelerator region is supported");
-      }
-      p.region.push_back(id);
-      continue;
-    }
-    host_order.push_back(id);
-    if (after) behind.insert(id);
-    (after ? p.after : p.before).push_back(n.name);
+    if ((earliest % 2 == 1) != machine) ++earliest;
+    phase[id] = earliest;
+    members[earliest].push_back(id);
+    if (machine) continue;
     if (no_fallback && !is_boundary(n))
       throw UserError(ErrorKind::unsupported, n.where(), "would run on the host (" + reason_for(graph, id) + "), which --no-fallback forbids");
-    p.host_nodes.push_back({n.name, n.op, reason_for(graph, id)});
+    p.host_nodes.push_back({n.name, n.op, reason_for(graph, id), count_macs(graph, n)});
+    p.host_macs += p.host_nodes.back().macs;
   }
-  std::set<ValueId> seen;
-  for (NodeId id : p.region) {
-    for (ValueId v : graph.node(id).inputs) {
-      if (!v.valid() || graph.value(v).is_constant()) continue;
-      const NodeId producer = graph.producer(v);
-      if ((!producer.valid() || !chosen.count(producer)) && seen.insert(v).second) p.region_inputs.push_back(v);
-    }
-    for (ValueId v : graph.node(id).outputs) {
-      bool leaves = graph.is_output(v);
-      for (const ir::Use& u : graph.consumers(v)) leaves |= !chosen.count(u.node);
-      if (leaves) p.region_outputs.push_back(v);
-    }
-  }
-  p.host = extract(graph, host_order);
+  for (auto& [number, nodes] : members)
+    p.parts.push_back({number % 2 == 1 ? Segment::Kind::accelerator : Segment::Kind::host, std::move(nodes)});
   return p;
 }
 
-void add_host_segments(Program& program, const Graph& graph, const Partition& p) {
-  auto names = [](const Graph& g, const std::vector<ValueId>& values) {
-    std::vector<std::string> out;
-    for (ValueId v : values) out.push_back(g.value(v).name);
-    return out;
-  };
-  auto host_segment = [&](const std::vector<std::string>& nodes, const std::string& reason) {
-    Segment s;
-    s.kind = Segment::Kind::host;
-    s.nodes = nodes;
-    s.reason = reason;
-    std::vector<NodeId> ids;
-    for (const std::string& n : nodes) ids.push_back(*graph.find_node(n));
-    const Graph sub = extract(graph, ids);
-    s.inputs = names(sub, sub.inputs());
-    s.outputs = names(sub, sub.outputs());
-    return s;
-  };
-  if (!p.before.empty()) program.segments.insert(program.segments.begin(), host_segment(p.before, "quantises the network's inputs"));
-  if (!p.after.empty()) program.segments.push_back(host_segment(p.after, "works on the accelerator's outputs"));
-  program.inputs = names(graph, graph.inputs());
-  program.outputs = names(graph, graph.outputs());
-  program.host_graph = p.before.empty() && p.after.empty() ? "" : ir::print(p.host);
+Program assemble_program(const Graph& graph, const Partition& p, std::vector<Program> accelerator_parts) {
+  Program whole;
+  uint64_t end = 0;  // of the data so far
+  size_t next = 0;
+  std::vector<NodeId> host;
+  for (const Partition::Part& part : p.parts) {
+    if (part.kind == Segment::Kind::host) {
+      whole.segments.push_back(host_segment(graph, part.nodes));
+      host.insert(host.end(), part.nodes.begin(), part.nodes.end());
+      continue;
+    }
+    Program& program = accelerator_parts.at(next++);
+    const uint64_t data_end = program.program_address;  // the code lies behind the data
+    append(whole, std::move(program), end);
+    end += data_end;
+  }
+  whole.inputs = names(graph, graph.inputs());
+  whole.outputs = names(graph, graph.outputs());
+  if (!host.empty()) whole.host_graph = ir::print(extract(graph, host));
+  whole.program_address = end;
+  return whole;
 }
 
 }  // namespace dlc

@@ -1,7 +1,9 @@
 // Divides a lowered graph between the accelerator and the host.
 //
-// The integer operators (domain "dlc") run on the accelerator, everything else on the host. This version
-// makes one accelerator region: a host operator between two accelerator operators is refused by name.
+// The integer operators (domain "dlc") that the machine has run on the accelerator, everything else on the
+// host. Operators are gathered into as few segments as their dependencies allow: each node goes into the
+// earliest phase after its inputs, host and accelerator phases alternating, so no cycle between segments
+// can arise.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,27 +15,31 @@ namespace dlc {
 
 struct HostNode {
   std::string node, op, reason;
+  int64_t macs = 0;  // of convolutions and matrix products; 0 for others
 };
 
 struct Partition {
-  std::vector<ir::NodeId> region;             // accelerator nodes, topological order
-  std::vector<ir::ValueId> region_inputs;     // 8-bit tensors that the host hands over
-  std::vector<ir::ValueId> region_outputs;
-  ir::Graph host;                             // the host's nodes alone: region inputs are among its outputs,
-                                              // region outputs among its inputs
-  std::vector<std::string> before, after;     // host node names, executed before / after the region
-  std::vector<HostNode> host_nodes;
+  struct Part {
+    Segment::Kind kind;
+    std::vector<ir::NodeId> nodes;   // topological order
+  };
+  std::vector<Part> parts;           // in execution order, none empty
+  std::vector<HostNode> host_nodes;  // topological order
+  int64_t host_macs = 0;
+  bool has_accelerator() const;
 };
 
-// Throws UserError (unsupported) for a graph without accelerator nodes or with more than one region; with
-// no_fallback also for any host operator but quantising inputs and dequantising outputs.
-Partition partition(const ir::Graph& graph, bool no_fallback);
-
-// Adds the host segments around the program's accelerator segment, and the host's graph.
-void add_host_segments(Program& program, const ir::Graph& graph, const Partition& partition);
+// Throws UserError (unsupported) with no_fallback for any host operator but quantising inputs and
+// dequantising outputs.
+Partition partition(const ir::Graph& graph, const HwConfig& hw, bool no_fallback);
 
 // The sub-graph of these nodes. Its inputs are what they read from elsewhere, its outputs what others (or the
 // graph's outputs) read from them; both in order of first appearance.
 ir::Graph extract(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes);
+
+// Joins the accelerator parts' programs (one per accelerator part, in order) and the host parts into one
+// program: DRAM addresses of later parts are moved behind the earlier ones' (a tensor that an earlier part has
+// already is shared), host nodes are kept as textual Graph IR.
+Program assemble_program(const ir::Graph& graph, const Partition& partition, std::vector<Program> accelerator_parts);
 
 }  // namespace dlc

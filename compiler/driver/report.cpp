@@ -49,6 +49,7 @@ std::string report_json(const Report& r) {
   j["total_cycles"] = p.total_cycles;
   j["macs"] = p.macs;
   j["valid_macs"] = p.valid_macs;
+  j["host_macs"] = r.host_macs;
   j["mac_utilization"] = p.mac_utilization;
   j["valid_mac_utilization"] = p.valid_mac_utilization;
   j["latency_ms"] = p.latency_ms;
@@ -66,7 +67,7 @@ std::string report_json(const Report& r) {
   j["layers"] = ordered_json::array();
   for (const LayerProfile& l : p.layers) j["layers"].push_back(layer_json(l));
   j["fallback"] = ordered_json::array();
-  for (const HostNode& h : r.fallback) j["fallback"].push_back({{"node", h.node}, {"op", h.op}, {"reason", h.reason}});
+  for (const HostNode& h : r.fallback) j["fallback"].push_back({{"node", h.node}, {"op", h.op}, {"reason", h.reason}, {"macs", h.macs}});
   j["checks"] = ordered_json::array();
   for (const Check& c : r.checks)
     j["checks"].push_back({{"engine", c.engine},

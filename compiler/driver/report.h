@@ -14,6 +14,7 @@ struct Report {
   HwConfig hw;
   Profile profile;
   std::vector<HostNode> fallback;
+  int64_t host_macs = 0;
   std::vector<Check> checks;
   double host_seconds = 0, compile_seconds = 0, simulate_seconds = 0;
   // Dataset runs only.

@@ -42,8 +42,13 @@ void write_tensor(std::vector<uint8_t>& dram, const TensorInfo& info, int rows, 
 Session::Session(const Program& program, const HwConfig& hw) : program_(program), rows_(hw.rows), image_(dram_image(program)) {
   ir::Graph host;
   if (!program.host_graph.empty()) host = ir::parse_graph(program.host_graph, "host graph of " + program.model);
-  for (const Segment& s : program.segments) {
+  for (size_t i = 0; i < program.segments.size(); ++i) {
+    const Segment& s = program.segments[i];
     if (s.kind == Segment::Kind::accelerator) {
+      auto part = std::make_unique<MachinePart>();
+      part->program = segment_program(program, i);
+      part->code = encode_program(part->program);
+      machine_parts_.push_back(std::move(part));
       host_parts_.push_back(nullptr);
       continue;
     }
@@ -57,6 +62,7 @@ Session::Session(const Program& program, const HwConfig& hw) : program_(program)
     part->graph = extract(host, nodes);
     part->evaluator = std::make_unique<reference::Evaluator>(part->graph);
     host_parts_.push_back(std::move(part));
+    machine_parts_.push_back(nullptr);
   }
 }
 
@@ -85,32 +91,44 @@ std::vector<ir::Tensor> Session::input_signature() const {
   return signature;
 }
 
+void Session::run_machine_part(const MachinePart& part, Device& device, const RunOptions& options, TensorMap& values,
+                               Inference& result) const {
+  const Segment& segment = part.program.segments[0];
+  for (const std::string& name : segment.inputs) write_tensor(result.dram, tensor(name), rows_, values.at(name));
+  std::copy(part.code.begin(), part.code.end(), result.dram.begin() + static_cast<std::ptrdiff_t>(program_.program_address));
+  RunResult run = device.run(part.program, result.dram, options);
+  for (const std::string& name : segment.outputs) values[name] = read_tensor(result.dram, tensor(name), rows_);
+  RunResult& sum = result.run;
+  for (InstructionTimes& t : run.times) sum.times.push_back({t.start + sum.total_cycles, t.retire + sum.total_cycles});
+  sum.total_cycles += run.total_cycles;
+  for (size_t e = 0; e < kEngines; ++e) {
+    sum.engines[e].busy += run.engines[e].busy;
+    sum.engines[e].wait_dependency += run.engines[e].wait_dependency;
+    sum.engines[e].wait_memory += run.engines[e].wait_memory;
+    sum.engines[e].idle += run.engines[e].idle;
+  }
+  sum.dram_read_bytes += run.dram_read_bytes;
+  sum.dram_write_bytes += run.dram_write_bytes;
+  sum.seconds += run.seconds;
+}
+
 Inference Session::infer(Device& device, const TensorMap& inputs, const RunOptions& options) const {
   Inference result;
   TensorMap values = inputs;
   result.dram = image_;
   const auto begin = std::chrono::steady_clock::now();
-  double device_seconds = 0;
   for (size_t i = 0; i < program_.segments.size(); ++i) {
-    const Segment& segment = program_.segments[i];
-    if (host_parts_[i]) {
-      TensorMap arguments;
-      for (const std::string& name : segment.inputs) arguments[name] = values.at(name);
-      for (auto& [name, t] : host_parts_[i]->evaluator->evaluate(arguments)) values[name] = std::move(t);
+    if (machine_parts_[i]) {
+      run_machine_part(*machine_parts_[i], device, options, values, result);
       continue;
     }
-    for (const std::string& name : segment.inputs) write_tensor(result.dram, tensor(name), rows_, values.at(name));
-    const auto device_begin = std::chrono::steady_clock::now();
-    result.run = device.run(program_, result.dram, options);
-    device_seconds += seconds_since(device_begin);
-    for (const TensorInfo& info : program_.tensors) {
-      ir::Tensor t = read_tensor(result.dram, info, rows_);
-      if (std::find(segment.outputs.begin(), segment.outputs.end(), info.name) != segment.outputs.end()) values[info.name] = t;
-      result.device_tensors[info.name] = std::move(t);
-    }
+    TensorMap arguments;
+    for (const std::string& name : program_.segments[i].inputs) arguments[name] = values.at(name);
+    for (auto& [name, t] : host_parts_[i]->evaluator->evaluate(arguments)) values[name] = std::move(t);
   }
+  for (const TensorInfo& info : program_.tensors) result.device_tensors[info.name] = read_tensor(result.dram, info, rows_);
   for (const std::string& name : program_.outputs) result.outputs[name] = values.at(name);
-  result.host_seconds = seconds_since(begin) - device_seconds;
+  result.host_seconds = seconds_since(begin) - result.run.seconds;
   return result;
 }
 

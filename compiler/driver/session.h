@@ -1,5 +1,5 @@
-// Runs a program's segments one after another: host segments on the reference backend, the accelerator
-// segment on a Device. What `dlc run`, `simulate` and `cosim` do for one inference.
+// Runs a program's segments one after another: host segments on the reference backend, accelerator segments
+// on a Device. What `dlc run`, `simulate` and `cosim` do for one inference.
 #pragma once
 #include <map>
 #include <memory>
@@ -19,7 +19,7 @@ struct Inference {
   TensorMap outputs;          // the network's outputs, by graph name
   TensorMap device_tensors;   // every tensor that the accelerator reads or writes in DRAM, logical layout
   std::vector<uint8_t> dram;  // the DRAM image after the run
-  RunResult run;
+  RunResult run;              // of all accelerator segments one after another: times run on, counters add up
   double host_seconds = 0;    // host segments, packing and unpacking
 };
 
@@ -38,11 +38,17 @@ class Session {
     ir::Graph graph;
     std::unique_ptr<reference::Evaluator> evaluator;
   };
+  struct MachinePart {  // an accelerator segment: what the host writes to program_address before its start
+    Program program;
+    std::vector<uint8_t> code;
+  };
+  void run_machine_part(const MachinePart& part, Device& device, const RunOptions& options, TensorMap& values, Inference& result) const;
   const TensorInfo& tensor(const std::string& name) const;
 
   const Program& program_;
   int rows_;
-  std::vector<std::unique_ptr<HostPart>> host_parts_;  // per segment; null for the accelerator's
+  std::vector<std::unique_ptr<HostPart>> host_parts_;        // per segment; null for the accelerator's
+  std::vector<std::unique_ptr<MachinePart>> machine_parts_;  // per segment; null for the host's
   std::vector<uint8_t> image_;
 };
 

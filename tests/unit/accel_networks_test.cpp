@@ -89,7 +89,9 @@ TEST_CASE("the project's own network compiles for every configuration and matche
   ir::Graph graph =
       onnx_import::import_onnx(std::string(DLC_SOURCE_DIR) + "/tests/models/cifar_resnet_int8.onnx");
   passes::run_pipeline(graph);
-  const ir::Graph region = extract(graph, partition(graph, false).region);
+  const Partition parts = partition(graph, config("tiny-4"), false);
+  REQUIRE(parts.parts.size() == 3);  // host, accelerator, host
+  const ir::Graph region = extract(graph, parts.parts[1].nodes);
   for (const std::string& name : config_names())
     for (const bool keep_resident : {true, false}) {
       INFO(name << " resident " << keep_resident);
