@@ -26,19 +26,32 @@ constexpr int kLowestOpset = 13;
 int onnx_type(ElementType type) {
   using P = onnx::TensorProto;
   switch (type) {
-    case ElementType::float32: return P::FLOAT;
-    case ElementType::float64: return P::DOUBLE;
-    case ElementType::float16: return P::FLOAT16;
-    case ElementType::int8: return P::INT8;
-    case ElementType::uint8: return P::UINT8;
-    case ElementType::int16: return P::INT16;
-    case ElementType::uint16: return P::UINT16;
-    case ElementType::int32: return P::INT32;
-    case ElementType::uint32: return P::UINT32;
-    case ElementType::int64: return P::INT64;
-    case ElementType::uint64: return P::UINT64;
-    case ElementType::boolean: return P::BOOL;
-    case ElementType::undefined: break;
+    case ElementType::float32:
+      return P::FLOAT;
+    case ElementType::float64:
+      return P::DOUBLE;
+    case ElementType::float16:
+      return P::FLOAT16;
+    case ElementType::int8:
+      return P::INT8;
+    case ElementType::uint8:
+      return P::UINT8;
+    case ElementType::int16:
+      return P::INT16;
+    case ElementType::uint16:
+      return P::UINT16;
+    case ElementType::int32:
+      return P::INT32;
+    case ElementType::uint32:
+      return P::UINT32;
+    case ElementType::int64:
+      return P::INT64;
+    case ElementType::uint64:
+      return P::UINT64;
+    case ElementType::boolean:
+      return P::BOOL;
+    case ElementType::undefined:
+      break;
   }
   return P::UNDEFINED;
 }
@@ -167,13 +180,15 @@ class Exporter {
   void write_node(const Node& node) {
     const bool view = node.domain == ir::kDlcDomain && node.op == "reshape";
     if (node.domain == ir::kDlcDomain && !view) {
-      throw UserError(ErrorKind::unsupported, node.where(), "integer operators have no ONNX form; export the graph before quantize-qdq");
+      throw UserError(ErrorKind::unsupported, node.where(),
+                      "integer operators have no ONNX form; export the graph before quantize-qdq");
     }
     if (!node.domain.empty() && !view) {
       domains_[node.domain] = std::max(domains_[node.domain], node.opset);
       return write_plain(node);
     }
-    if (view || node.op == "Reshape" || node.op == "Squeeze" || node.op == "Unsqueeze") return write_reshape(node);
+    if (view || node.op == "Reshape" || node.op == "Squeeze" || node.op == "Unsqueeze")
+      return write_reshape(node);
     if (node.op == "Clip") return write_clip(node);
     if (node.op == "Pad" && node.attributes.contains("pads")) return write_pad(node);
     if (node.op == "Slice" && node.attributes.contains("starts")) return write_slice(node);
@@ -183,9 +198,10 @@ class Exporter {
 
   // Attributes that later opsets brought are left out where they only state the default.
   bool states_default(const Node& node, const std::string& name, const ir::Attribute& value) const {
-    static const std::set<std::string> kZeroByDefault{"block_size", "output_dtype", "precision", "training_mode",
-                                                      "allowzero"};
-    if (node.op == "BatchNormalization" && name == "spatial") return true;  // gone since opset 9; only 1 is imported
+    static const std::set<std::string> kZeroByDefault{"block_size", "output_dtype", "precision",
+                                                      "training_mode", "allowzero"};
+    if (node.op == "BatchNormalization" && name == "spatial")
+      return true;  // gone since opset 9; only 1 is imported
     if (kZeroByDefault.contains(name)) {
       const auto* i = std::get_if<int64_t>(&value);
       return i && *i == 0;
@@ -247,8 +263,9 @@ class Exporter {
       ends.push_back(starts[i] + out[i] * steps[i] - (out[i] > 0 ? steps[i] - 1 : 0));
       axes.push_back(static_cast<int64_t>(i));
     }
-    const std::string names[] = {add_integers(node.name + "_starts", starts), add_integers(node.name + "_ends", ends),
-                                 add_integers(node.name + "_axes", axes), add_integers(node.name + "_steps", steps)};
+    const std::string names[] = {
+        add_integers(node.name + "_starts", starts), add_integers(node.name + "_ends", ends),
+        add_integers(node.name + "_axes", axes), add_integers(node.name + "_steps", steps)};
     onnx::NodeProto& p = start(node, "Slice");
     p.add_input(name_of(node.inputs[0]));
     for (const std::string& name : names) p.add_input(name);
@@ -260,7 +277,8 @@ class Exporter {
     const ir::Shape& shape = graph_.value(node.inputs[0]).shape;
     const int64_t axis = node.attribute<int64_t>("axis", 1), rank = static_cast<int64_t>(shape.size());
     const std::string in = name_of(node.inputs[0]), out = name_of(node.outputs[0]);
-    const bool flat = std::all_of(shape.begin() + std::min(axis + 1, rank), shape.end(), [](int64_t d) { return d == 1; });
+    const bool flat =
+        std::all_of(shape.begin() + std::min(axis + 1, rank), shape.end(), [](int64_t d) { return d == 1; });
     if (axis < rank && flat) return write_softmax(node, in, out, axis);
     Ints rows{1, 1};
     for (int64_t i = 0; i < rank; ++i) rows[i < axis ? 0 : 1] *= shape[static_cast<size_t>(i)];
@@ -277,7 +295,8 @@ class Exporter {
     write_attribute(p, "axis", axis);
   }
 
-  void write_helper_reshape(const std::string& name, const std::string& in, const std::string& out, const Ints& shape) {
+  void write_helper_reshape(const std::string& name, const std::string& in, const std::string& out,
+                            const Ints& shape) {
     const std::string operand = add_integers(name + "_to", shape);
     onnx::NodeProto& p = *proto().add_node();
     p.set_name(graph_.unique_node_name(name));

@@ -1,5 +1,5 @@
-// Graph IR -> ONNX file: what import_onnx reads back as the same graph. Operators of ONNX only (the float form,
-// with QuantizeLinear/DequantizeLinear); graphs with integer operators of domain "dlc" are refused.
+// Graph IR -> ONNX file: what import_onnx reads back as the same graph. Operators of ONNX only (the float
+// form, with QuantizeLinear/DequantizeLinear); graphs with integer operators of domain "dlc" are refused.
 //
 // The file's opset is the nodes' highest, at least 13 (per-axis quantisation): nodes from older models are
 // written in their opset 13 form (limits, axes and pads as inputs; Softmax over the last axis). Shapes are
@@ -11,8 +11,8 @@
 
 namespace dlc::onnx_export {
 
-// The serialised model. Throws UserError(unsupported) naming the first node that has no ONNX form, or when the
-// model exceeds protobuf's 2 GiB.
+// The serialised model. Throws UserError(unsupported) naming the first node that has no ONNX form, or when
+// the model exceeds protobuf's 2 GiB.
 std::string export_onnx_bytes(const ir::Graph& graph);
 
 // Writes to a temporary file beside `path`, then renames it: never half a file. UserError(bad_input) when

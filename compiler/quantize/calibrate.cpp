@@ -23,7 +23,8 @@ struct Histogram {
 
 // Calls visit(name, values) for every float32 tensor of one evaluation, graph inputs included.
 template <typename Visit>
-void for_float_tensors(const ir::Graph& graph, const TensorMap& inputs, const TensorMap& results, Visit visit) {
+void for_float_tensors(const ir::Graph& graph, const TensorMap& inputs, const TensorMap& results,
+                       Visit visit) {
   for (ir::ValueId v : graph.inputs()) {
     const ir::Value& value = graph.value(v);
     if (value.type == ir::ElementType::float32) visit(value.name, inputs.at(value.name).data<float>());
@@ -68,7 +69,8 @@ Range cut_outliers(const Range& range, const Histogram& histogram, double percen
   const double tail = static_cast<double>(histogram.total) * (1.0 - percentile / 100.0);
   const double step = (static_cast<double>(range.high) - range.low) / kBins;
   size_t first = 0, last = kBins - 1;
-  for (double below = 0; first < last && below + static_cast<double>(histogram.count[first]) <= tail; ++first) {
+  for (double below = 0; first < last && below + static_cast<double>(histogram.count[first]) <= tail;
+       ++first) {
     below += static_cast<double>(histogram.count[first]);
   }
   for (double above = 0; last > first && above + static_cast<double>(histogram.count[last]) <= tail; --last) {
@@ -126,7 +128,8 @@ std::optional<RangeMethod> parse_range_method(std::string_view name) {
 
 Calibration calibrate(const ir::Graph& graph, const std::vector<TensorMap>& rows,
                       const CalibrationOptions& options) {
-  if (rows.empty()) throw UserError(ErrorKind::bad_input, graph.file, "no calibration data: at least one row is needed");
+  if (rows.empty())
+    throw UserError(ErrorKind::bad_input, graph.file, "no calibration data: at least one row is needed");
   const reference::Evaluator evaluator(graph);
   Calibration result;
   result.rows = rows.size();

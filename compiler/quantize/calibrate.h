@@ -32,7 +32,8 @@ struct Range {
 };
 
 struct Calibration {
-  std::map<std::string, Range> ranges;  // of every float32 tensor (graph inputs and results of nodes), by name
+  std::map<std::string, Range>
+      ranges;  // of every float32 tensor (graph inputs and results of nodes), by name
   size_t rows = 0;
 };
 

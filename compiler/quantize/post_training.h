@@ -6,8 +6,8 @@
 //
 // Conventions: activations int8 per tensor with a zero point; weights int8 per output channel, symmetric,
 // -127..127; biases int32 with scale input scale x weight scale. Of a quantised value T, `T_q` is the int8
-// tensor, `T_s` and `T_z` its scale and zero point, `T_dq` the dequantised one. A graph output keeps its name;
-// the float value that it was computed from becomes `T_float`.
+// tensor, `T_s` and `T_z` its scale and zero point, `T_dq` the dequantised one. A graph output keeps its
+// name; the float value that it was computed from becomes `T_float`.
 #pragma once
 #include <vector>
 
@@ -24,10 +24,10 @@ struct PostTrainingOptions {
 // any quantised activation. False for networks that are quantised already, in part too.
 bool needs_quantization(const ir::Graph& graph);
 
-// Float rewrites that leave only patterns which quantise well: constants folded, batch normalisation and other
-// per-channel scales and offsets merged into convolutions (or made depthwise 1x1 ones), MatMul to Gemm with
-// its bias, Relu moved in front of MaxPool and data movement, zero Pad merged into convolutions. Results stay
-// equal up to float rounding. Names of values that remain are unchanged.
+// Float rewrites that leave only patterns which quantise well: constants folded, batch normalisation and
+// other per-channel scales and offsets merged into convolutions (or made depthwise 1x1 ones), MatMul to Gemm
+// with its bias, Relu moved in front of MaxPool and data movement, zero Pad merged into convolutions. Results
+// stay equal up to float rounding. Names of values that remain are unchanged.
 void prepare_for_quantization(ir::Graph& graph);
 
 // Inserts the quantisation. `calibration` was measured on this graph (after prepare_for_quantization).

@@ -100,7 +100,8 @@ void scale_rows(Graph& graph, NodeId id, const std::vector<double>& scale, const
   Tensor weight(ir::ElementType::float32, graph.value(node.inputs[1]).shape);
   const auto old = floats(graph, node.inputs[1]);
   const size_t row = old.size() / scale.size();
-  for (size_t i = 0; i < old.size(); ++i) weight.data<float>()[i] = static_cast<float>(old[i] * scale[i / row]);
+  for (size_t i = 0; i < old.size(); ++i)
+    weight.data<float>()[i] = static_cast<float>(old[i] * scale[i / row]);
   const bool has_bias = node.inputs.size() > 2 && node.inputs[2].valid();
   Tensor bias(ir::ElementType::float32, {static_cast<int64_t>(scale.size())});
   for (size_t c = 0; c < scale.size(); ++c) {
@@ -152,9 +153,13 @@ void make_depthwise(Graph& graph, NodeId id, const Affine& affine) {
   conv.file = old.file;
   conv.onnx_nodes = old.onnx_nodes;
   using Ints = std::vector<int64_t>;
-  conv.attributes = {{"dilations", Ints{1, 1}}, {"group", channels},     {"kernel_shape", Ints{1, 1}},
-                     {"pads", Ints{0, 0, 0, 0}}, {"strides", Ints{1, 1}}};
-  conv.inputs = {affine.x, graph.add_constant(old.name + "_scale", weight), graph.add_constant(old.name + "_shift", bias)};
+  conv.attributes = {{"dilations", Ints{1, 1}},
+                     {"group", channels},
+                     {"kernel_shape", Ints{1, 1}},
+                     {"pads", Ints{0, 0, 0, 0}},
+                     {"strides", Ints{1, 1}}};
+  conv.inputs = {affine.x, graph.add_constant(old.name + "_scale", weight),
+                 graph.add_constant(old.name + "_shift", bias)};
   conv.outputs = old.outputs;
   graph.erase(id);
   graph.add_node(std::move(conv));
@@ -171,7 +176,8 @@ std::optional<Tensor> gemm_bias(const Graph& graph, const Node& node, int64_t ou
   Tensor bias(ir::ElementType::float32, {outputs});
   const float beta = node.attribute<float>("beta", 1.0f);
   for (int64_t i = 0; i < outputs; ++i) {
-    bias.data<float>()[static_cast<size_t>(i)] = beta * c.constant<float>()[c.elements() == 1 ? 0 : static_cast<size_t>(i)];
+    bias.data<float>()[static_cast<size_t>(i)] =
+        beta * c.constant<float>()[c.elements() == 1 ? 0 : static_cast<size_t>(i)];
   }
   return bias;
 }
@@ -180,7 +186,8 @@ void normalise_product(Graph& graph, NodeId id) {
   const Node node = graph.node(id);
   const bool gemm = node.op == "Gemm";
   const ir::Value& w = graph.value(node.inputs[1]);
-  if (!float_constant(graph, node, 1) || w.shape.size() != 2 || node.attribute<int64_t>("transA") != 0) return;
+  if (!float_constant(graph, node, 1) || w.shape.size() != 2 || node.attribute<int64_t>("transA") != 0)
+    return;
   if (graph.value(node.inputs[0]).shape.size() != 2 || graph.value(node.inputs[0]).is_constant()) return;
   const bool transposed = gemm && node.attribute<int64_t>("transB") != 0;
   const int64_t outputs = w.shape[transposed ? 0 : 1], inputs = w.shape[transposed ? 1 : 0];

@@ -15,12 +15,14 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-constexpr std::array kArithmetic{"Add",     "Sub",       "Mul",         "Max",       "Min",   "Sum", "Concat", "Sigmoid",
-                                 "Tanh",    "HardSwish", "HardSigmoid", "LeakyRelu", "PRelu", "Elu", "Gelu"};
+constexpr std::array kArithmetic{"Add",         "Sub",       "Mul",     "Max",  "Min",
+                                 "Sum",         "Concat",    "Sigmoid", "Tanh", "HardSwish",
+                                 "HardSigmoid", "LeakyRelu", "PRelu",   "Elu",  "Gelu"};
 constexpr std::array kAverage{"AveragePool", "GlobalAveragePool", "ReduceMean"};
-constexpr std::array kMovement{"MaxPool",   "GlobalMaxPool", "Reshape", "Flatten",      "Transpose",    "Squeeze",
-                               "Unsqueeze", "Slice",         "Split",   "DepthToSpace", "SpaceToDepth", "Gather",
-                               "Expand",    "Tile",          "Relu",    "Clip",         "Identity",     "Dropout"};
+constexpr std::array kMovement{"MaxPool",      "GlobalMaxPool", "Reshape", "Flatten", "Transpose",
+                               "Squeeze",      "Unsqueeze",     "Slice",   "Split",   "DepthToSpace",
+                               "SpaceToDepth", "Gather",        "Expand",  "Tile",    "Relu",
+                               "Clip",         "Identity",      "Dropout"};
 
 template <typename List>
 bool contains(const List& list, const std::string& op) {
@@ -40,8 +42,9 @@ bool is_weighted(const Graph& graph, const Node& node) {
   if (node.op == "Conv" || node.op == "ConvTranspose") return weight.size() == 4;
   if (node.op == "MatMul") return weight.size() == 2;
   // prepare_for_quantization brought those that can be computed into this form.
-  return node.op == "Gemm" && node.attribute<int64_t>("transA") == 0 && node.attribute<int64_t>("transB") == 1 &&
-         node.attribute<float>("alpha", 1.0f) == 1.0f && node.attribute<float>("beta", 1.0f) == 1.0f &&
+  return node.op == "Gemm" && node.attribute<int64_t>("transA") == 0 &&
+         node.attribute<int64_t>("transB") == 1 && node.attribute<float>("alpha", 1.0f) == 1.0f &&
+         node.attribute<float>("beta", 1.0f) == 1.0f &&
          (!bias || graph.value(node.inputs[2]).shape == ir::Shape{weight[0]});
 }
 
@@ -84,8 +87,8 @@ class Planner {
  private:
   Role role(NodeId n) const { return roles_.at(n.index); }
 
-  // Nodes from which a weighted operator or an average pool can be reached. Arithmetic behind the last of those
-  // is post-processing (box decoding and the like), which 8 bits would ruin.
+  // Nodes from which a weighted operator or an average pool can be reached. Arithmetic behind the last of
+  // those is post-processing (box decoding and the like), which 8 bits would ruin.
   void find_leading() {
     for (auto n = order_.rbegin(); n != order_.rend(); ++n) {
       for (ValueId out : graph_.node(*n).outputs) {
@@ -104,12 +107,13 @@ class Planner {
   bool joins(NodeId id) const {
     const Node& node = graph_.node(id);
     if (role(id) == Role::movement) {
-      return is_quantized(node.inputs[0]) ||
-             std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return is_quantized(v); });
+      return is_quantized(node.inputs[0]) || std::any_of(node.outputs.begin(), node.outputs.end(),
+                                                         [&](ValueId v) { return is_quantized(v); });
     }
     // A residual connection at the end of the network.
     return role(id) == Role::arithmetic && node.op == "Add" && is_quantized(node.inputs[0]) &&
-           is_quantized(node.inputs[1]) && graph_.value(node.inputs[0]).shape == graph_.value(node.inputs[1]).shape;
+           is_quantized(node.inputs[1]) &&
+           graph_.value(node.inputs[0]).shape == graph_.value(node.inputs[1]).shape;
   }
 
   void take(NodeId id) {
@@ -139,7 +143,8 @@ class Planner {
       return range;
     }
     const auto it = calibration_.ranges.find(value.name);
-    if (it == calibration_.ranges.end()) throw std::logic_error("no calibrated range for tensor '" + value.name + "'");
+    if (it == calibration_.ranges.end())
+      throw std::logic_error("no calibrated range for tensor '" + value.name + "'");
     return it->second;
   }
 
@@ -166,18 +171,31 @@ class Planner {
         if (out.valid()) join(graph_.node(n).inputs[0], out);
       }
     }
-    // A concatenation whose parts have its scale is pure data movement. A part that would lose more than two
-    // bits keeps its own scale.
     for (NodeId n : order_) {
-      const Node& node = graph_.node(n);
-      if (node.op != "Concat" || !plan_.nodes.contains(n)) continue;
-      const ValueId out = *std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId v) { return v.valid(); });
-      const ValueId whole = values_.contains(out) ? out : graph_.node(graph_.single_use(out)->node).outputs[0];
-      for (ValueId part : node.inputs) {
-        const Range &a = ranges_[find(part)], &b = ranges_[find(whole)];
-        if (!graph_.value(part).is_constant() && (a.high - a.low) * 4 >= b.high - b.low) join(part, whole);
-      }
+      if (graph_.node(n).op == "Concat" && plan_.nodes.contains(n)) join_concat(n);
     }
+  }
+
+  // A concatenation whose parts have its scale is pure data movement. Only a part with other readers that
+  // would lose more than two bits keeps its own scale (and is rounded anew for the concatenation).
+  void join_concat(NodeId n) {
+    const ValueId whole = rounded_output(n);
+    for (ValueId part : graph_.node(n).inputs) {
+      const Range a = ranges_[find(part)], b = ranges_[find(whole)];
+      const bool alone = graph_.single_use(part) && is_ungrouped(part);
+      const bool similar = (a.high - a.low) * 4 >= b.high - b.low;
+      if (similar || alone || graph_.value(part).is_constant()) join(part, whole);
+    }
+  }
+
+  ValueId rounded_output(NodeId n) const {
+    const ValueId out = graph_.node(n).outputs[0];
+    return values_.contains(out) ? out : graph_.node(graph_.single_use(out)->node).outputs[0];
+  }
+
+  bool is_ungrouped(ValueId v) const {
+    return !parent_.contains(v) &&
+           std::none_of(parent_.begin(), parent_.end(), [&](const auto& entry) { return entry.second == v; });
   }
 
   void set_scales() {
@@ -212,7 +230,8 @@ Role role_of(const Graph& graph, NodeId id) {
     return node.attribute<std::string>("mode", "nearest") == "nearest" ? Role::movement : Role::arithmetic;
   }
   if (node.op == "Pad") {
-    return node.attributes.contains("pads") && node.attribute<float>("value") == 0.0f ? Role::movement : Role::host;
+    return node.attributes.contains("pads") && node.attribute<float>("value") == 0.0f ? Role::movement
+                                                                                      : Role::host;
   }
   return contains(kMovement, node.op) ? Role::movement : Role::host;
 }
@@ -226,6 +245,13 @@ ir::Quantization activation_quantization(const Range& range) {
   return {{scale}, {static_cast<int32_t>(std::clamp(zero, -128.0, 127.0))}, 0};
 }
 
-Plan make_plan(const Graph& graph, const Calibration& calibration) { return Planner(graph, calibration).run(); }
+ValueId rounded_output(const Graph& graph, const Plan& plan, NodeId node) {
+  const ValueId out = graph.node(node).outputs[0];
+  return plan.values.contains(out) ? out : graph.node(graph.single_use(out)->node).outputs[0];
+}
+
+Plan make_plan(const Graph& graph, const Calibration& calibration) {
+  return Planner(graph, calibration).run();
+}
 
 }  // namespace dlc::quantize

@@ -23,11 +23,14 @@ Role role_of(const ir::Graph& graph, ir::NodeId node);
 ir::Quantization activation_quantization(const Range& range);
 
 struct Plan {
-  std::set<ir::NodeId> nodes;                        // computed in 8 bits (activations merged into them too)
-  std::map<ir::ValueId, ir::Quantization> values;    // 8-bit activations; constants of arithmetic operators too
+  std::set<ir::NodeId> nodes;                      // computed in 8 bits (activations merged into them too)
+  std::map<ir::ValueId, ir::Quantization> values;  // 8-bit activations; constants of arithmetic operators too
 };
 
 // Throws std::logic_error where a value that is to be quantised has no range.
 Plan make_plan(const ir::Graph& graph, const Calibration& calibration);
+
+// The value of a planned node that is rounded: its result, or that of the activation merged into it.
+ir::ValueId rounded_output(const ir::Graph& graph, const Plan& plan, ir::NodeId node);
 
 }  // namespace dlc::quantize

@@ -19,7 +19,8 @@ namespace {
 
 // Whether Relu and Clip commute with the operator: it only moves values or takes a maximum.
 bool commutes_with_clamp(const Node& node) {
-  for (const char* op : {"MaxPool", "GlobalMaxPool", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze"}) {
+  for (const char* op :
+       {"MaxPool", "GlobalMaxPool", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze"}) {
     if (node.op == op) return node.domain.empty() && node.outputs.size() == 1;
   }
   return false;
@@ -62,13 +63,15 @@ void merge_pads(Graph& graph) {
     const Node pad = graph.node(id);
     if (pad.op != "Pad" || !pad.domain.empty() || pad.attribute<float>("value") != 0.0f) continue;
     const auto pads = pad.attribute<std::vector<int64_t>>("pads");
-    if (pads.size() != 8 || pads[0] || pads[1] || pads[4] || pads[5] || *std::min_element(pads.begin(), pads.end()) < 0) {
+    if (pads.size() != 8 || pads[0] || pads[1] || pads[4] || pads[5] ||
+        *std::min_element(pads.begin(), pads.end()) < 0) {
       continue;
     }
     const std::vector<ir::Use> uses = graph.consumers(pad.outputs[0]);
-    const bool convolutions = !graph.is_output(pad.outputs[0]) && std::all_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
-      return graph.node(use.node).op == "Conv" && graph.node(use.node).domain.empty() && use.input == 0;
-    });
+    const bool convolutions =
+        !graph.is_output(pad.outputs[0]) && std::all_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
+          return graph.node(use.node).op == "Conv" && graph.node(use.node).domain.empty() && use.input == 0;
+        });
     if (!convolutions) continue;
     for (const ir::Use& use : uses) {
       Node& conv = graph.node(use.node);

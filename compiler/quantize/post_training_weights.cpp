@@ -13,7 +13,8 @@ void for_channels(const ir::Shape& shape, size_t axis, Visit visit) {
   int64_t inner = 1;
   for (size_t i = axis + 1; i < shape.size(); ++i) inner *= shape[i];
   const int64_t count = ir::element_count(shape);
-  for (int64_t i = 0; i < count; ++i) visit(static_cast<size_t>(i), static_cast<size_t>(i / inner % channels));
+  for (int64_t i = 0; i < count; ++i)
+    visit(static_cast<size_t>(i), static_cast<size_t>(i / inner % channels));
 }
 
 // The smallest scale that the rest of the arithmetic can work with, see the header.
@@ -45,8 +46,8 @@ std::vector<double> channel_scales(const ir::Value& weight, size_t axis, std::sp
 
 }  // namespace
 
-QuantizedWeights quantize_weights(const ir::Value& weight, size_t axis, const ir::Value* bias, float input_scale,
-                                  float output_scale, bool per_channel) {
+QuantizedWeights quantize_weights(const ir::Value& weight, size_t axis, const ir::Value* bias,
+                                  float input_scale, float output_scale, bool per_channel) {
   const std::span<const float> biases = bias ? bias->constant<float>() : std::span<const float>{};
   const std::vector<double> scales =
       channel_scales(weight, axis, biases, input_scale, output_scale, per_channel);
@@ -70,7 +71,8 @@ QuantizedWeights quantize_weights(const ir::Value& weight, size_t axis, const ir
   for (float s : result.scale.scale) result.bias_scale.scale.push_back(input_scale * s);
   result.bias_scale.zero.assign(count, 0);
   for (size_t c = 0; c < biases.size(); ++c) {
-    const double q = std::nearbyint(biases[c] / static_cast<double>(result.bias_scale.scale[per_channel ? c : 0]));
+    const double q =
+        std::nearbyint(biases[c] / static_cast<double>(result.bias_scale.scale[per_channel ? c : 0]));
     result.bias.data<int32_t>()[c] = static_cast<int32_t>(std::clamp(q, -0x7fffffff * 1.0, 0x7fffffff * 1.0));
   }
   return result;

@@ -23,7 +23,8 @@ TensorMap row_of(std::vector<float> values) { return {{"x", ir::make_tensor<floa
 
 TEST_CASE("min-max ranges span all rows and always hold zero") {
   const ir::Graph g = relu_graph();
-  const auto c = quantize::calibrate(g, {row_of(random_floats(1, 1000, 0.5f, 2.0f)), row_of(random_floats(2, 1000, 0.5f, 7.0f))});
+  const auto c = quantize::calibrate(
+      g, {row_of(random_floats(1, 1000, 0.5f, 2.0f)), row_of(random_floats(2, 1000, 0.5f, 7.0f))});
   CHECK(c.rows == 2);
   CHECK(c.ranges.at("x").low == 0.0f);
   CHECK(c.ranges.at("x").high == Approx(7.5).margin(0.01));
@@ -41,7 +42,8 @@ TEST_CASE("one outlier moves min-max ranges, but neither percentile nor least sq
   CHECK(high(RangeMethod::percentile, 99.8) < 1.2f);
   CHECK(high(RangeMethod::percentile, 100) == 100.0f);
   CHECK(high(RangeMethod::mean_squared_error, 0) <= 100.0f);
-  const Range range = quantize::calibrate(g, {row_of(values)}, {RangeMethod::percentile, 99.8}).ranges.at("x");
+  const Range range =
+      quantize::calibrate(g, {row_of(values)}, {RangeMethod::percentile, 99.8}).ranges.at("x");
   CHECK(range.low == Approx(-1).margin(0.1));
 }
 
@@ -49,7 +51,8 @@ TEST_CASE("calibration refuses data that makes a tensor infinite, and no data at
   const ir::Graph g = relu_graph();
   std::vector<float> values(1000, 1.0f);
   values[3] = INFINITY;
-  CHECK_THROWS_WITH(quantize::calibrate(g, {row_of(values)}), Catch::Contains("tensor 'x'") && Catch::Contains("infinite or NaN"));
+  CHECK_THROWS_WITH(quantize::calibrate(g, {row_of(values)}),
+                    Catch::Contains("tensor 'x'") && Catch::Contains("infinite or NaN"));
   values[3] = NAN;
   CHECK_THROWS_AS(quantize::calibrate(g, {row_of(values)}), UserError);
   CHECK_THROWS_WITH(quantize::calibrate(g, {}), Catch::Contains("at least one row"));

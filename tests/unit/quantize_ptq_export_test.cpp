@@ -74,7 +74,9 @@ TEST_CASE("one-sided limits, strided slices and reshapes keep their meaning") {
   m.input("x", {1, 4, 7, 6}).output("y");
   m.constant<float>("high", {}, {0.25f});
   m.node("Clip", "clip", {"x", "", "high"}, {"c"});
-  m.constant<int64_t>("starts", {2}, {1, 0}).constant<int64_t>("ends", {2}, {7, 6}).constant<int64_t>("axes", {2}, {2, 3});
+  m.constant<int64_t>("starts", {2}, {1, 0})
+      .constant<int64_t>("ends", {2}, {7, 6})
+      .constant<int64_t>("axes", {2}, {2, 3});
   m.constant<int64_t>("steps", {2}, {3, 4}).constant<int64_t>("shape", {2}, {0, -1});
   m.node("Slice", "slice", {"c", "starts", "ends", "axes", "steps"}, {"s"});
   m.node("Reshape", "reshape", {"s", "shape"}, {"r"});
@@ -98,10 +100,12 @@ TEST_CASE("graphs with integer operators are refused by node, unwritable files b
   m.input("x", {1, 2, 4, 4}).output("y");
   add_conv(m, "conv", "x", "y", 2, 4, 1);
   ir::Graph g = import(m);
-  CHECK_THROWS_WITH(onnx_export::export_onnx(g, "/nowhere/model.onnx"), Catch::Contains("/nowhere/model.onnx") && Catch::Contains("cannot be written"));
+  CHECK_THROWS_WITH(onnx_export::export_onnx(g, "/nowhere/model.onnx"),
+                    Catch::Contains("/nowhere/model.onnx") && Catch::Contains("cannot be written"));
   quantize::quantize_graph(g, random_rows(g, 3, 4));
   passes::run_pipeline(g);
-  CHECK_THROWS_WITH(onnx_export::export_onnx_bytes(g), Catch::Contains("conv") && Catch::Contains("no ONNX form"));
+  CHECK_THROWS_WITH(onnx_export::export_onnx_bytes(g),
+                    Catch::Contains("conv") && Catch::Contains("no ONNX form"));
 }
 
 TEST_CASE("the exported file appears whole") {

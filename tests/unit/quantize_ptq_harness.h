@@ -24,9 +24,10 @@ inline std::vector<float> random_floats(uint64_t seed, size_t count, float scale
 }
 
 // A 3x3 convolution of `from` to `to` channels with padding 1, its constants named after it.
-inline void add_conv(test::OnnxModel& m, const std::string& name, const std::string& in, const std::string& out, int64_t from,
-                     int64_t to, uint64_t seed, bool bias = true) {
-  m.constant<float>(name + ".w", {to, from, 3, 3}, random_floats(seed, static_cast<size_t>(from * to * 9), 0.4f));
+inline void add_conv(test::OnnxModel& m, const std::string& name, const std::string& in,
+                     const std::string& out, int64_t from, int64_t to, uint64_t seed, bool bias = true) {
+  m.constant<float>(name + ".w", {to, from, 3, 3},
+                    random_floats(seed, static_cast<size_t>(from * to * 9), 0.4f));
   std::vector<std::string> inputs{in, name + ".w"};
   if (bias) {
     m.constant<float>(name + ".b", {to}, random_floats(seed + 1000, static_cast<size_t>(to)));
@@ -35,13 +36,16 @@ inline void add_conv(test::OnnxModel& m, const std::string& name, const std::str
   test::set(m.node("Conv", name, inputs, {out}), "pads", test::Dims{1, 1, 1, 1});
 }
 
-inline ir::Graph import(const test::OnnxModel& m) { return onnx_import::import_onnx_bytes(m.bytes(), "test.onnx"); }
+inline ir::Graph import(const test::OnnxModel& m) {
+  return onnx_import::import_onnx_bytes(m.bytes(), "test.onnx");
+}
 
 inline TensorMap random_row(const ir::Graph& g, uint64_t seed) {
   TensorMap row;
   for (ir::ValueId v : g.inputs()) {
     const ir::Value& value = g.value(v);
-    row[value.name] = ir::make_tensor<float>(value.shape, random_floats(seed++, static_cast<size_t>(value.elements())));
+    row[value.name] =
+        ir::make_tensor<float>(value.shape, random_floats(seed++, static_cast<size_t>(value.elements())));
   }
   return row;
 }

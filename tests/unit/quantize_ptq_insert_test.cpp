@@ -15,7 +15,9 @@ ir::Graph quantised(const ir::Graph& original, double least_sqnr = 25) {
   return g;
 }
 
-const ir::Quantization& scale_of(const ir::Graph& g, const std::string& stored) { return *g.value(*g.find_value(stored)).quantization; }
+const ir::Quantization& scale_of(const ir::Graph& g, const std::string& stored) {
+  return *g.value(*g.find_value(stored)).quantization;
+}
 
 // Two convolutions around a residual connection, pooled and classified.
 test::OnnxModel residual_model() {
@@ -49,11 +51,11 @@ TEST_CASE("a residual network is quantised as exporters do, and lowers to intege
     REQUIRE(g.find_value(name));
     CHECK(g.value(*g.find_value(name)).type == ir::ElementType::int8);
   }
-  CHECK(count_op(g, "QuantizeLinear") == 8);                      // none between a layer and its Relu
-  CHECK(count_op(g, "DequantizeLinear") == 8 + 3 * 2);            // weights and biases too
-  CHECK(scale_of(g, "p_q") == scale_of(g, "r2_q"));               // maximum and views keep the scale
+  CHECK(count_op(g, "QuantizeLinear") == 8);            // none between a layer and its Relu
+  CHECK(count_op(g, "DequantizeLinear") == 8 + 3 * 2);  // weights and biases too
+  CHECK(scale_of(g, "p_q") == scale_of(g, "r2_q"));     // maximum and views keep the scale
   CHECK(scale_of(g, "f_q") == scale_of(g, "g_q"));
-  CHECK_FALSE(scale_of(g, "g_q") == scale_of(g, "p_q"));          // an average has its own
+  CHECK_FALSE(scale_of(g, "g_q") == scale_of(g, "p_q"));  // an average has its own
   CHECK(scale_of(g, "conv1.w_q").scale.size() == 8);
   CHECK(scale_of(g, "fc.w_q").axis == 0);
   CHECK(g.value(g.outputs()[0]).name == "probability");
@@ -118,19 +120,29 @@ TEST_CASE("a Relu that is not alone keeps its input's scale") {
   CHECK(scale_of(g, "r_q") == scale_of(g, "c_q"));
 }
 
-TEST_CASE("parts of a concatenation share its scale unless theirs is much finer") {
-  test::OnnxModel m;
-  m.input("x", {1, 2, 4, 4}).output("y");
-  add_conv(m, "a", "x", "ca", 2, 4, 1);
-  add_conv(m, "b", "x", "cb", 2, 4, 2);
-  add_conv(m, "small", "x", "cs", 2, 4, 3, false);
-  for (float& v : std::span(reinterpret_cast<float*>(m.graph().mutable_initializer(4)->mutable_raw_data()->data()), 72)) v *= 0.01f;
-  set(m.node("Concat", "join", {"ca", "cb", "cs"}, {"j"}), "axis", int64_t{1});
-  add_conv(m, "last", "j", "y", 12, 2, 4);
-  const ir::Graph g = quantised(import(m));
-  CHECK(scale_of(g, "ca_q") == scale_of(g, "j_q"));
-  CHECK(scale_of(g, "cb_q") == scale_of(g, "j_q"));
-  CHECK(scale_of(g, "cs_q").scale[0] < 0.1f * scale_of(g, "j_q").scale[0]);
+TEST_CASE("parts of a concatenation share its scale unless theirs is much finer and read elsewhere") {
+  for (const bool elsewhere : {false, true}) {
+    test::OnnxModel m;
+    m.input("x", {1, 2, 4, 4}).output("y").output("z");
+    add_conv(m, "a", "x", "ca", 2, 4, 1);
+    add_conv(m, "b", "x", "cb", 2, 4, 2);
+    m.constant<float>("small.w", {4, 2, 1, 1}, random_floats(3, 8, 0.01f));
+    m.node("Conv", "small", {"x", "small.w"}, {"cs"});
+    set(m.node("Concat", "join", {"ca", "cb", "cs"}, {"j"}), "axis", int64_t{1});
+    add_conv(m, "last", "j", "y", 12, 2, 4);
+    add_conv(m, "other", elsewhere ? "cs" : "ca", "z", 4, 2, 5);
+    ir::Graph g = quantised(import(m));
+    CHECK(scale_of(g, "ca_q") == scale_of(g, "j_q"));
+    CHECK(scale_of(g, "cb_q") == scale_of(g, "j_q"));
+    if (elsewhere) {
+      CHECK(scale_of(g, "cs_q").scale[0] < 0.1f * scale_of(g, "j_q").scale[0]);
+      CHECK(scale_of(g, "join_part2_q") == scale_of(g, "j_q"));
+    } else {
+      CHECK(scale_of(g, "cs_q") == scale_of(g, "j_q"));
+    }
+    passes::run_pipeline(g);
+    CHECK(count_op(g, "QuantizeLinear") == 1);  // the input's: the concatenation is one of integers
+  }
 }
 
 TEST_CASE("constant operands between layers are stored as integers") {

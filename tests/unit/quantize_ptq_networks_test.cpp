@@ -31,11 +31,13 @@ TensorMap row_of(const ir::Graph& g, const NpyArray& data, int64_t index, float 
 
 size_t arg_max(const TensorMap& outputs) {
   const ir::Tensor& t = outputs.begin()->second;
-  return static_cast<size_t>(std::max_element(t.data<float>().begin(), t.data<float>().end()) - t.data<float>().begin());
+  return static_cast<size_t>(std::max_element(t.data<float>().begin(), t.data<float>().end()) -
+                             t.data<float>().begin());
 }
 
 // Quantises with `calibration` rows, lowers, and returns on how many of the other `rows` both networks agree.
-int agreements(const std::string& model, const NpyArray& data, float scale, float zero, int calibration, int rows) {
+int agreements(const std::string& model, const NpyArray& data, float scale, float zero, int calibration,
+               int rows) {
   const ir::Graph original = onnx_import::import_onnx(model);
   ir::Graph g = original.clone();
   std::vector<TensorMap> examples;

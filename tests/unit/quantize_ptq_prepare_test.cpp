@@ -1,5 +1,4 @@
 #include "compiler/quantize/post_training_prepare.h"
-
 #include "tests/unit/quantize_ptq_harness.h"
 
 using namespace dlc;
@@ -17,10 +16,13 @@ ir::Graph prepared(const ir::Graph& original) {
   return g;
 }
 
-void add_norm(test::OnnxModel& m, const std::string& name, const std::string& in, const std::string& out, int64_t channels) {
+void add_norm(test::OnnxModel& m, const std::string& name, const std::string& in, const std::string& out,
+              int64_t channels) {
   const auto n = static_cast<size_t>(channels);
-  m.constant<float>(name + ".g", {channels}, random_floats(1, n, 0.5f, 1.0f)).constant<float>(name + ".b", {channels}, random_floats(2, n));
-  m.constant<float>(name + ".m", {channels}, random_floats(3, n)).constant<float>(name + ".v", {channels}, random_floats(4, n, 0.4f, 1.0f));
+  m.constant<float>(name + ".g", {channels}, random_floats(1, n, 0.5f, 1.0f))
+      .constant<float>(name + ".b", {channels}, random_floats(2, n));
+  m.constant<float>(name + ".m", {channels}, random_floats(3, n))
+      .constant<float>(name + ".v", {channels}, random_floats(4, n, 0.4f, 1.0f));
   m.node("BatchNormalization", name, {in, name + ".g", name + ".b", name + ".m", name + ".v"}, {out});
 }
 
@@ -31,7 +33,8 @@ TEST_CASE("batch normalisation, scales and offsets behind a convolution become i
   m.input("x", {1, 3, 6, 6}).output("y");
   add_conv(m, "conv", "x", "c", 3, 4, 10, false);
   add_norm(m, "norm", "c", "n", 4);
-  m.constant<float>("scale", {4, 1, 1}, random_floats(5, 4)).constant<float>("offset", {1, 4, 1, 1}, random_floats(6, 4));
+  m.constant<float>("scale", {4, 1, 1}, random_floats(5, 4))
+      .constant<float>("offset", {1, 4, 1, 1}, random_floats(6, 4));
   m.constant<float>("half", {}, {2.0f}).constant<float>("one", {1}, {1.0f});
   m.node("Mul", "mul", {"n", "scale"}, {"m"});
   m.node("Add", "add", {"offset", "m"}, {"a"});
@@ -40,7 +43,8 @@ TEST_CASE("batch normalisation, scales and offsets behind a convolution become i
   m.node("Relu", "relu", {"s"}, {"y"});
   const ir::Graph g = prepared(import(m));
   CHECK(g.node_count() == 2);
-  CHECK(g.node(*g.find_node("conv")).onnx_nodes == std::vector<std::string>{"conv", "norm", "mul", "add", "div", "sub"});
+  CHECK(g.node(*g.find_node("conv")).onnx_nodes ==
+        std::vector<std::string>{"conv", "norm", "mul", "add", "div", "sub"});
   CHECK(g.find_value("conv.w"));  // the changed weight keeps its name
 }
 
@@ -120,7 +124,9 @@ TEST_CASE("zero padding of the image becomes the convolution's, other padding st
 TEST_CASE("weights that are stored as integers become float again before they are quantised anew") {
   test::OnnxModel m;
   m.input("x", {1, 1, 4, 4}).output("y");
-  m.constant<int8_t>("wq", {2, 1, 1, 1}, {50, -100}).constant<float>("ws", {}, {0.01f}).constant<int8_t>("wz", {}, {0});
+  m.constant<int8_t>("wq", {2, 1, 1, 1}, {50, -100})
+      .constant<float>("ws", {}, {0.01f})
+      .constant<int8_t>("wz", {}, {0});
   m.node("DequantizeLinear", "dq", {"wq", "ws", "wz"}, {"w"});
   m.node("Conv", "conv", {"x", "w"}, {"y"});
   ir::Graph g = import(m);

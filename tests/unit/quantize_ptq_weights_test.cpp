@@ -55,7 +55,8 @@ TEST_CASE("channels of zeros and vanishing channels get usable scales") {
   const auto q = quantize::quantize_weights(w, 0, &b, 0.01f, 0.02f, true);
   for (size_t c = 0; c < 3; ++c) {
     CHECK(std::isnormal(q.bias_scale.scale[c]));
-    CHECK(q.bias.data<int32_t>()[c] * static_cast<double>(q.bias_scale.scale[c]) == Approx(b.constant<float>()[c]).margin(1e-4));
+    CHECK(q.bias.data<int32_t>()[c] * static_cast<double>(q.bias_scale.scale[c]) ==
+          Approx(b.constant<float>()[c]).margin(1e-4));
   }
   const ir::Value zeros = constant({2, 1, 1, 1}, {0.0f, 0.0f});
   const auto all = quantize::quantize_weights(zeros, 0, nullptr, 0.01f, 0.02f, true);
