@@ -98,7 +98,7 @@ TEST_CASE_METHOD(Fixture, "compiling a network twice gives the same program") {
   CHECK(disassemble(compile_model(options).program) == disassemble(compile_model(options).program));
 }
 
-TEST_CASE_METHOD(Fixture, "--no-fallback refuses a host operator by name") {
+TEST_CASE_METHOD(Fixture, "a host operator is refused by name with --no-fallback") {
   options.no_fallback = true;
   CHECK_THROWS_WITH(compile_model(options), Catch::Contains("middle") && Catch::Contains("Softmax"));
 }
