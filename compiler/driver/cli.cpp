@@ -73,6 +73,11 @@ void add_run(CLI::App& app, Parser& p) {
   add_result_options(*run, o);
   run->add_option("--engine", o.engines, "reference, functional, systemc, rtl (repeatable; several are compared)")
       ->check(CLI::IsMember({"reference", "functional", "systemc", "rtl"}))->type_name("NAME");
+  run->add_option_function<std::vector<std::string>>("--compare-tensors", [&o](const std::vector<std::string>& folder) {
+       o.compare_graph = folder.empty() || folder[0].empty();
+       if (!folder.empty()) o.compare_folder = folder[0];
+     }, "every quantised tensor against the float graph, or against a folder of .npy files: SQNR, first deviation")
+      ->expected(0, 1)->type_name("[DIR]");
   run->add_option("--dataset", o.dataset, "inputs, a row at a time")->type_name("X.npy");
   run->add_option("--labels", o.labels, "labels of the dataset: prints the accuracy")->type_name("Y.npy");
   run->add_option("--limit", o.limit, "only the first N rows")->check(CLI::PositiveNumber)->type_name("N");

@@ -7,6 +7,7 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compare.h"
+#include "compiler/driver/compare_graph.h"
 #include "compiler/driver/compile.h"
 #include "compiler/driver/file_io.h"
 #include "compiler/driver/inputs.h"
@@ -99,6 +100,12 @@ bool run_once(Context& c, const TensorMap& inputs, TensorMap* outputs) {
   for (const auto& [engine, inference] : results) {
     *outputs = inference.outputs;
     if (!timed && inference.run.total_cycles > 0) timed = &inference.run;
+  }
+  if (c.options.compare_graph) {
+    const TensorMap oracle = reference::Evaluator(c.compiled.original).evaluate(inputs, true);
+    std::printf("against the graph as imported\n%s", format_deviations(compare_with_graph(c.compiled.graph, expected, oracle, c.compiled.original)).c_str());
+  } else if (!c.options.compare_folder.empty()) {
+    std::printf("against %s\n%s", c.options.compare_folder.c_str(), format_deviations(compare_with_folder(c.compiled.graph, expected, c.options.compare_folder)).c_str());
   }
   const TensorMap& tensors = results.empty() ? expected : results.front().second.device_tensors;
   write_tensors(c.options, *outputs, tensors, c.compiled.program);

@@ -61,6 +61,7 @@ Compiled compile_model(const Options& options) {
   onnx_import::ImportOptions import;
   import.dims = parse_dims(options.dims);
   c.graph = onnx_import::import_onnx(options.model, import);                            // ONNX -> Graph IR
+  if (options.compare_graph) c.original = c.graph.clone();
   const std::string quantised = quantize_if_float(c.graph, options);                    // float -> Q/DQ
   c.pipeline = passes::run_pipeline(c.graph, pipeline_options(options));                // Q/DQ -> integer operators, fusion
   c.parts = partition(c.graph, c.hw, options.no_fallback);                              // accelerator | host segments

@@ -12,6 +12,7 @@ namespace dlc {
 
 struct Compiled {
   HwConfig hw;
+  ir::Graph original;     // as imported (kept only for --compare-tensors)
   ir::Graph graph;        // after the passes: what the reference evaluates
   Partition parts;
   Program program;

@@ -15,6 +15,8 @@ struct Options {
   std::vector<std::string> inputs;     // --input [NAME=]FILE
   std::string output_dir;              // --output-dir
   std::string tensors_dir;             // --dump-tensors: every tensor that reaches DRAM, as .npy + index.json
+  bool compare_graph = false;          // --compare-tensors without a folder
+  std::string compare_folder;          // --compare-tensors DIR
   std::string dataset, labels;         // --dataset, --labels
   int64_t limit = 0;                   // --limit, 0: all
   std::vector<std::string> calibrate;  // --calibrate [NAME=]FILE: example inputs of a float network

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "compiler/driver/compare.h"
+#include "compiler/driver/compare_graph.h"
 #include "compiler/driver/compile.h"
 #include "compiler/driver/file_io.h"
 #include "compiler/driver/inputs.h"
@@ -96,6 +97,24 @@ TEST_CASE_METHOD(Fixture, "a saved program of several segments runs to the same 
 
 TEST_CASE_METHOD(Fixture, "compiling a network twice gives the same program") {
   CHECK(disassemble(compile_model(options).program) == disassemble(compile_model(options).program));
+}
+
+TEST_CASE_METHOD(Fixture, "comparing tensors finds the first layer that deviates from the imported graph") {
+  options.compare_graph = true;
+  const Compiled c = compile_model(options);
+  const Session session(c.program, c.hw);
+  TensorMap inputs;
+  for (const ir::Tensor& t : session.input_signature()) inputs[t.name] = random_input(t, 4);
+  const TensorMap oracle = reference::Evaluator(c.original).evaluate(inputs, true);
+  TensorMap values = reference::Evaluator(c.graph).evaluate(inputs, true);
+  auto deviations = compare_with_graph(c.graph, values, oracle, c.original);
+  REQUIRE(deviations.size() == 5);  // a_q, b_q, c_q, d_q, y
+  for (const TensorDeviation& d : deviations) CHECK(d.max_steps <= 1.0001);
+  values.at("b_q").bytes[3] ^= 0x40;
+  deviations = compare_with_graph(c.graph, values, oracle, c.original);
+  CHECK(deviations[1].name == "b_q");
+  CHECK(deviations[1].max_steps > 60);
+  CHECK(format_deviations(deviations).find("first tensor that deviates by more than one step: 'b_q'") != std::string::npos);
 }
 
 TEST_CASE_METHOD(Fixture, "a host operator is refused by name with --no-fallback") {
