@@ -195,8 +195,8 @@ inline std::string describe(const ir::Graph& graph) {
 
 inline std::vector<ir::NodeId> whole_region(const ir::Graph& graph) { return graph.topological_order(); }
 
-// Runs the program on the functional model with random inputs; every tensor in DRAM must equal the
-// reference's.
+// Runs the program on the functional and the SystemC model with random inputs; every tensor in DRAM must
+// equal the reference's.
 inline void check_program(const Program& program, const ir::Graph& graph, const HwConfig& hw, uint64_t seed) {
   Random random(seed);
   std::vector<uint8_t> dram = dram_image(program);
@@ -215,7 +215,12 @@ inline void check_program(const Program& program, const ir::Graph& graph, const 
     inputs[name] = std::move(t);
   }
   const auto expected = reference::evaluate(graph, inputs, true);
+  std::vector<uint8_t> systemc_dram = dram;
   make_functional_device(hw)->run(program, dram, {});
+  const RunResult run = make_systemc_device(hw)->run(program, systemc_dram, {});
+  REQUIRE(systemc_dram == dram);
+  for (const EngineCounters& e : run.engines)
+    REQUIRE(e.busy + e.wait_dependency + e.wait_memory + e.idle == run.total_cycles);
   for (const TensorInfo& t : program.tensors) {
     if (inputs.count(t.name)) continue;
     const std::span<const uint8_t> bytes(dram.data() + t.address, t.bytes);
