@@ -8,6 +8,7 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/progress.h"
 #include "isa/error.h"
+#include "isa/near_name.h"
 
 namespace dlc {
 namespace {
@@ -179,7 +180,12 @@ std::vector<std::string> with_default_command(int argc, char** argv, const CLI::
   for (const CLI::App* sub : app.get_subcommands({}))
     if (sub->get_name() == first) return arguments;
   const bool option_or_file = first[0] == '-' || first.find('.') != std::string::npos || first.find('/') != std::string::npos;
-  if (option_or_file) arguments.insert(arguments.begin(), "run");
+  if (!option_or_file) {
+    std::vector<std::string> known;
+    for (const CLI::App* sub : app.get_subcommands({})) known.push_back(sub->get_name());
+    throw UserError(ErrorKind::bad_input, "", "unknown command '" + first + "';" + did_you_mean(first, known) + " see dlc --help");
+  }
+  arguments.insert(arguments.begin(), "run");
   return arguments;
 }
 
@@ -210,6 +216,9 @@ int dlc_main(int argc, char** argv) {
     if (e.get_exit_code() == 0) return app.exit(e);
     print_error(std::string(e.what()) + "; see dlc --help");
     return 2;
+  } catch (const UserError& e) {
+    print_error(e.what());
+    return e.exit_code();
   }
   try {
     return parser.command(parser.options);

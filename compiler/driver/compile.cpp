@@ -78,7 +78,8 @@ Compiled compile_model(const Options& options) {
   if (c.program.dram_bytes > c.hw.memory_bytes)
     throw UserError(ErrorKind::unsupported, options.model, fmt::format("needs {} bytes of DRAM; '{}' has memory.size: {} bytes", c.program.dram_bytes, c.hw.name, c.hw.memory_bytes));
   c.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (!options.quiet && !quantised.empty()) std::fprintf(stderr, "%s\n", quantised.c_str());
+  const bool warning = quantised.starts_with("warning");  // is said even with --quiet
+  if (!quantised.empty() && (warning || !options.quiet)) std::fprintf(stderr, "%s\n", quantised.c_str());
   if (options.verbose > 0) {
     for (const auto& t : c.pipeline.times)
       std::fprintf(stderr, "pass %-28s %8.3f ms  %4zu -> %zu nodes\n", t.name.c_str(), t.seconds * 1e3, t.nodes_before, t.nodes_after);
