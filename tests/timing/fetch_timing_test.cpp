@@ -75,6 +75,14 @@ TEST_CASE("padding behind the program is fetched in whole bursts but not consume
   CHECK(two.engines[4].busy == 12);
 }
 
+TEST_CASE("padding that still arrives when the program ends counts as read") {
+  HwConfig hw = machine();
+  hw.bandwidth_num = 1;  // 8 cycles a beat: the burst's last unit arrives long after the VECTOR's retire
+  const RunResult r = run(hw, {vector(1)});
+  CHECK(r.total_cycles < 2 + hw.memory_latency + 16 * 8);
+  CHECK(r.dram_read_bytes == hw.fetch_burst_bytes());
+}
+
 TEST_CASE("of FETCH and LOAD requests visible in the same cycle FETCH's is taken first") {
   // FETCH stands still at a full VECTOR queue, with one burst (the tenth) left to request; instruction 4's
   // start sets it free, and `n` sweeps that start over the request of a single-beat LOAD (3). Behind FETCH's
