@@ -167,6 +167,7 @@ class Harness {
   void requests(int64_t t) {
     if (top_->m_axi_arvalid_o) {
       memory_.accept_read(t, top_->m_axi_arid_o, top_->m_axi_araddr_o, top_->m_axi_arlen_o + 1);
+      result_.read_beats += top_->m_axi_arlen_o + 1;
     }
     if (top_->m_axi_awvalid_o) {
       if (top_->m_axi_awaddr_o % kBus) throw std::runtime_error("AWADDR is not a multiple of the bus width");
@@ -210,7 +211,6 @@ class Harness {
       }
       top_->m_axi_rid_i = static_cast<uint8_t>(beat->tag);
       top_->m_axi_rlast_i = beat->last;
-      ++result_.read_beats;
     }
     top_->m_axi_bvalid_i = memory_.pop_write_response(t).has_value();
   }
