@@ -132,7 +132,7 @@ class HwReader {
   void check_implemented(const HwParameter& p, const YAML::Node& node, const std::string& choice) const {
     if (std::find(p.implemented.begin(), p.implemented.end(), choice) != p.implemented.end()) return;
     const std::string mend =
-        p.implemented.empty() ? "leave it out" : fmt::format("use {}", fmt::join(p.implemented, ", "));
+        p.implemented.empty() || p.kind == Kind::list ? "leave it out" : fmt::format("use {}", fmt::join(p.implemented, ", "));
     fail(node, fmt::format("{}: {} is not implemented by this version of dlc; {}", p.path, choice, mend),
          ErrorKind::unsupported);
   }

@@ -4,7 +4,9 @@
 // Word widths follow from the parameters (machine contract, isa/README.md):
 //   ACT word = rows bytes            WGT word = preload_rows * cols bytes
 //   ACC word = cols * 4 bytes        PAR word = lanes * 16 bytes
+//   LUT word = 256 bytes, a table
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,6 +21,11 @@ struct ScratchpadConfig {
   int banks = 1;
   int read_ports = 1;  // per bank; only ACT may have 2
 };
+
+// Tables of VECTOR's optional function `lut`: a word is a whole table, so that LOAD fills tables in chunks of the
+// bus whatever its width, and VECTOR names one by its word.
+inline constexpr int kLutTables = 4;
+inline constexpr int kLutTableBytes = 256;
 
 struct HwConfig {
   std::string name;
@@ -46,11 +53,16 @@ struct HwConfig {
   std::string technology_node;
 
   // --- derived ---
+  bool has_function(const char* function) const {
+    return std::find(functions.begin(), functions.end(), function) != functions.end();
+  }
+  bool has_lut() const { return has_function("lut"); }
   const ScratchpadConfig& scratchpad(Memory m) const {
     switch (m) {
       case Memory::wgt: return weight;
       case Memory::acc: return accumulator;
       case Memory::par: return parameter;
+      case Memory::lut: return has_lut() ? kTables : kNoTables;
       default: return activation;
     }
   }
@@ -60,7 +72,7 @@ struct HwConfig {
       case Memory::wgt: return preload_rows * cols;
       case Memory::acc: return cols * 4;
       case Memory::par: return lanes * 16;
-      default: return 1;
+      default: return kLutTableBytes;
     }
   }
   int64_t words(Memory m) const { return static_cast<int64_t>(scratchpad(m).size_bytes) / word_bytes(m); }
@@ -74,6 +86,10 @@ struct HwConfig {
     const int b = max_burst * bus_bytes;
     return b < 256 ? b : 256;
   }
+
+ private:
+  static constexpr ScratchpadConfig kTables{kLutTables * kLutTableBytes, 1, 1};
+  static constexpr ScratchpadConfig kNoTables{0, 1, 1};
 };
 
 }  // namespace dlc

@@ -99,7 +99,8 @@ HwParameter functions() {
                 .kind = Kind::list,
                 .initial = "[]",
                 .choices = {"lut", "softmax", "norm"},
-                .doc = "optional functions of the vector engine"};
+                .implemented = {"lut"},
+                .doc = "optional functions of the vector engine; lut: results through tables of 256 bytes"};
   p.set = [](HwConfig& hw, const HwValue& v) { hw.functions = v.items; };
   p.text = [](const HwConfig& hw) { return fmt::format("[{}]", fmt::join(hw.functions, ", ")); };
   return p;
@@ -257,7 +258,6 @@ std::string hwconfig_reference() {
       expected += fmt::format(" (this version: {})", choices_text(p.implemented));
     }
     if (p.implemented_max > 0) expected += fmt::format(" (this version: {})", p.implemented_max);
-    if (p.kind == Kind::list) expected += " (this version: none)";
     out += fmt::format("| `{}` | {} | {} | {} |\n", p.path, expected,
                        p.initial ? fmt::format("`{}`", p.initial) : "error", p.doc);
   }

@@ -21,6 +21,8 @@ std::vector<Constant> constants(const HwConfig& hw) {
       {"PRELOAD_ROWS", hw.preload_rows},
       {"LANES", hw.lanes},
       {"TAPS", hw.taps},
+      {"LUT", hw.has_lut()},
+      {"LUT_TABLES", kLutTables},
       {"BUS_BYTES", hw.bus_bytes},
       {"MAX_BURST", hw.max_burst},
       {"MAX_OUTSTANDING", hw.max_outstanding},

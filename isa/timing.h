@@ -11,7 +11,7 @@ namespace dlc::timing {
 // Constants that the RTL's pipeline depths fix. Units: cycles (or entries).
 inline constexpr int64_t kMatrixFill = 0;    // extra cycles between a preload's last read and the first step
 inline constexpr int64_t kMatrixDrain = 3;   // retire after the last step, beyond rows + cols
-inline constexpr int64_t kVectorDepth = 13;  // retire after the last step
+inline constexpr int64_t kVectorDepth = 14;  // retire after the last step
 inline constexpr int64_t kStoreLatency = 2;  // last scratchpad read of a burst to AW/W
 inline constexpr int64_t kStoreRetire = 1;   // last B response to retire
 inline constexpr int64_t kLoadRetire = 1;    // last R beat to retire

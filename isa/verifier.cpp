@@ -20,7 +20,7 @@ constexpr uint64_t kProgramAlignment = 4096;
 constexpr int64_t kProgramPadding = 256;  // largest fetch burst
 
 const char* const kEngineName[] = {"LOAD", "MATRIX", "VECTOR", "STORE"};
-const char* const kMemoryName[] = {"ACT", "WGT", "ACC", "PAR"};
+const char* const kMemoryName[] = {"ACT", "WGT", "ACC", "PAR", "LUT"};
 
 class Verification {
  public:

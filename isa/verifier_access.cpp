@@ -65,6 +65,10 @@ void vector_access(const isa::Vector& v, InstructionAccess& out) {
   if (v.rescale == isa::Rescale::parameter) {
     out.scratchpad.push_back({Memory::par, Port::vector_b, true, false, true, parameter_words(v)});
   }
+  if (v.lut == isa::Lut::table8) {
+    const int64_t table = v.lut_table;
+    out.scratchpad.push_back({Memory::lut, Port::vector_b, true, false, true, {{table, table + 1}}});
+  }
   out.scratchpad.push_back(
       {d, Port::vector_write, false, true, true, affine_set(v.d_address, 1, loops_of(v.count, v.d_stride))});
 }

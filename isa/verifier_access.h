@@ -9,12 +9,12 @@
 namespace dlc::verifier {
 
 // A way into a scratchpad bank (bank rule, isa/README.md §1). MATRIX has one for ACT and one for ACC, of the
-// same name; WGT and PAR ports cannot collide.
+// same name; WGT, PAR and LUT ports cannot collide.
 enum class Port : int { matrix, vector_a, vector_b, store, load_write, vector_write };
 inline constexpr int kPorts = 6;
 isa::Engine engine_of(Port port);
 
-// Units: groups of `lanes` in ACT and ACC (VECTOR writes single groups of a word), words in WGT and PAR.
+// Units: groups of `lanes` in ACT and ACC (VECTOR writes single groups of a word), words in WGT, PAR and LUT.
 struct ScratchpadAccess {
   Memory memory = Memory::act;
   Port port = Port::matrix;

@@ -69,7 +69,7 @@ uint32_t RangeMap::maximum(const Interval& range, int64_t* where) const {
 // ---- HazardTracker ----
 
 HazardTracker::HazardTracker(const HwConfig& hw) : hw_(hw) {
-  for (const Memory m : {Memory::act, Memory::wgt, Memory::acc, Memory::par}) {
+  for (const Memory m : {Memory::act, Memory::wgt, Memory::acc, Memory::par, Memory::lut}) {
     cells_[static_cast<size_t>(m)].resize(static_cast<size_t>(hw.words(m) * units_per_word(hw, m)));
   }
   banks_[0].resize(static_cast<size_t>(hw.activation.banks));

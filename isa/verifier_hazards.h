@@ -107,7 +107,7 @@ class HazardTracker {
   const std::vector<Bank>& banks(Memory memory) const { return banks_[memory == Memory::acc]; }
 
   HwConfig hw_;
-  std::array<std::vector<Cell>, 4> cells_;  // by memory
+  std::array<std::vector<Cell>, 5> cells_;  // by memory
   std::array<std::vector<Bank>, 2> banks_;  // ACT, ACC
   std::array<std::vector<Clock>, isa::kEngineCount> clocks_;
   std::array<std::vector<uint32_t>, isa::kEngineCount> order_;  // position in the program

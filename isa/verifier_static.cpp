@@ -100,7 +100,7 @@ std::string transfer_fault(const Transfer& t, const HwConfig& hw, uint64_t dram_
 }
 
 std::string fault_of(const isa::Load& load, const HwConfig& hw, uint64_t dram_bytes) {
-  if (load.memory == Memory::lut) return needs_feature("memory lut", "lut");
+  if (load.memory == Memory::lut && !hw.has_lut()) return needs_feature("memory lut", "lut");
   if (load.mode == isa::LoadMode::fill) return needs_feature("mode fill", "fill");
   if (load.mode != isa::LoadMode::dram) return needs_feature("a local copy", "copy");
   return transfer_fault(load, hw, dram_bytes);
@@ -140,7 +140,7 @@ std::string fault_of(const isa::Matrix& m, const HwConfig& hw, uint64_t) {
       });
 }
 
-std::string feature_fault(const isa::Vector& v) {
+std::string feature_fault(const isa::Vector& v, const HwConfig& hw) {
   const auto wide_source = [](isa::VectorSource s) {
     return s == isa::VectorSource::act16 || s == isa::VectorSource::act32;
   };
@@ -152,7 +152,9 @@ std::string feature_fault(const isa::Vector& v) {
   }
   if (v.premultiply == isa::Premultiply::self) return needs_feature("premultiply self", "norm");
   if (v.premultiply == isa::Premultiply::operand_b) return needs_feature("premultiply operand_b", "norm");
-  if (v.lut != isa::Lut::none) return needs_feature("lut", "lut");
+  if (v.lut == isa::Lut::none) return "";
+  if (!hw.has_lut()) return needs_feature("lut", "lut");
+  if (v.destination != isa::VectorDestination::act8) return "lut with destination acc, expected act8: a table holds bytes";
   return "";
 }
 
@@ -257,7 +259,7 @@ class SelfHazard {
 std::string fault_of(const isa::Vector& v, const HwConfig& hw, uint64_t) {
   const bool has_b = v.combine != isa::Combine::none;
   return first_fault(
-      [&] { return feature_fault(v); }, [&] { return count_fault("count", v.count); },
+      [&] { return feature_fault(v, hw); }, [&] { return count_fault("count", v.count); },
       [&] { return reduction_fault(v); },
       [&]() -> std::string {
         if (product(v.count) >= kMaxSteps)

@@ -126,7 +126,7 @@ module dlc_core (
     {WaitW{1'b0}}, gen_queue[dlc_isa_pkg::ENGINE_STORE].head[OwnW-1:0], {OwnLsb{1'b0}}};
 
   // ---- LOAD ----
-  logic [3:0]                  ld_valid;
+  logic [4:0]                  ld_valid;
   logic [dlc_pkg::SP_W-1:0]    ld_sp;
   logic [dlc_pkg::BUS_LOG-1:0] ld_lo;
   logic [dlc_pkg::BUS_LOG:0]   ld_n;
@@ -166,7 +166,9 @@ module dlc_core (
   // ---- VECTOR ----
   logic                         a_act_re, a_acc_re, b_act_re, b_acc_re, d_act_we, d_acc_we, tap_re, param_re;
   logic [AddrW-1:0]             a_addr, b_addr, d_addr;
-  logic [dlc_pkg::LANES*8-1:0]  a_act, b_act, d_act, taps;
+  logic [dlc_pkg::LANES*8-1:0]  a_act, b_act, d_act, taps, lut_index, looked_up;
+  logic                         lut_re;
+  logic [dlc_pkg::LUT_ADDR_W-1:0] lut_table;
   logic [dlc_pkg::LANES*32-1:0] a_acc, b_acc, d_acc;
   logic [dlc_pkg::PAR_ADDR_W-1:0] tap_addr, param_addr;
   logic [3:0]                   tap_index;
@@ -176,7 +178,8 @@ module dlc_core (
     .start_o(start[dlc_isa_pkg::ENGINE_VECTOR]), .a_act_re_o(a_act_re), .a_acc_re_o(a_acc_re), .a_addr_o(a_addr),
     .a_act_i(a_act), .a_acc_i(a_acc), .b_act_re_o(b_act_re), .b_acc_re_o(b_acc_re), .b_addr_o(b_addr),
     .b_act_i(b_act), .b_acc_i(b_acc), .tap_re_o(tap_re), .tap_addr_o(tap_addr), .tap_index_o(tap_index),
-    .tap_i(taps), .param_re_o(param_re), .param_addr_o(param_addr), .param_i(params), .d_act_we_o(d_act_we),
+    .tap_i(taps), .param_re_o(param_re), .param_addr_o(param_addr), .param_i(params), .lut_re_o(lut_re),
+    .lut_table_o(lut_table), .lut_index_o(lut_index), .lut_i(looked_up), .d_act_we_o(d_act_we),
     .d_acc_we_o(d_acc_we), .d_addr_o(d_addr), .d_act_o(d_act), .d_acc_o(d_acc),
     .retire_o(retire[dlc_isa_pkg::ENGINE_VECTOR]), .active_o(active[dlc_isa_pkg::ENGINE_VECTOR]),
     .idle_o(idle[dlc_isa_pkg::ENGINE_VECTOR]));
@@ -200,26 +203,36 @@ module dlc_core (
     .clk_i, .rst_ni, .m_re_i(m_act_re), .m_addr_i(m_act_addr), .m_data_o(m_act_data),
     .a_re_i(a_act_re), .a_addr_i(a_addr), .a_data_o(a_act), .b_re_i(b_act_re), .b_addr_i(b_addr), .b_data_o(b_act),
     .d_we_i(d_act_we), .d_addr_i(d_addr), .d_data_i(d_act),
-    .ld_valid_i(ld_valid[2'(dlc_isa_pkg::MEMORY_ACT)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n),
+    .ld_valid_i(ld_valid[3'(dlc_isa_pkg::MEMORY_ACT)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n),
     .ld_data_i(ld_data),
     .st_valid_i(st_valid[0]), .st_sp_i(st_sp), .st_lo_i(st_lo), .st_n_i(st_n), .st_data_o(st_act_data));
   dlc_wgt_mem u_wgt (
     .clk_i, .re_i(wgt_re), .addr_i(wgt_addr), .data_o(wgt_data),
-    .ld_valid_i(ld_valid[2'(dlc_isa_pkg::MEMORY_WGT)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n),
+    .ld_valid_i(ld_valid[3'(dlc_isa_pkg::MEMORY_WGT)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n),
     .ld_data_i(ld_data));
   dlc_acc u_acc (
     .clk_i, .rst_ni, .step_i(step), .step_addr_i(m_acc_addr), .overwrite_i(acc_overwrite),
     .forward1_i(acc_forward1), .forward2_i(acc_forward2), .sum_i(sums),
     .a_re_i(a_acc_re), .a_addr_i(a_addr), .a_data_o(a_acc), .b_re_i(b_acc_re), .b_addr_i(b_addr), .b_data_o(b_acc),
     .d_we_i(d_acc_we), .d_addr_i(d_addr), .d_data_i(d_acc),
-    .ld_valid_i(ld_valid[2'(dlc_isa_pkg::MEMORY_ACC)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n),
+    .ld_valid_i(ld_valid[3'(dlc_isa_pkg::MEMORY_ACC)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n),
     .ld_data_i(ld_data),
     .st_valid_i(st_valid[1]), .st_sp_i(st_sp), .st_lo_i(st_lo), .st_n_i(st_n), .st_data_o(st_acc_data));
   dlc_par_mem u_par (
     .clk_i, .param_re_i(param_re), .param_addr_i(param_addr), .param_data_o(params), .tap_re_i(tap_re),
     .tap_addr_i(tap_addr), .tap_index_i(tap_index), .tap_data_o(taps),
-    .ld_valid_i(ld_valid[2'(dlc_isa_pkg::MEMORY_PAR)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n),
+    .ld_valid_i(ld_valid[3'(dlc_isa_pkg::MEMORY_PAR)]), .ld_sp_i(ld_sp), .ld_lo_i(ld_lo), .ld_n_i(ld_n),
     .ld_data_i(ld_data));
+
+  if (dlc_config_pkg::LUT != 0) begin : gen_lut
+    dlc_lut_mem u_lut (
+      .clk_i, .re_i(lut_re), .table_i(lut_table), .index_i(lut_index), .data_o(looked_up),
+      .ld_valid_i(ld_valid[3'(dlc_isa_pkg::MEMORY_LUT)]), .ld_sp_i(ld_sp), .ld_data_i(ld_data));
+  end else begin : gen_no_lut
+    assign looked_up = '0;
+    logic unused_lut;
+    assign unused_lut = ^{lut_re, lut_table, lut_index, ld_valid[3'(dlc_isa_pkg::MEMORY_LUT)]};
+  end
 
   // ---- counters: load and store are busy with a beat, else their active cycles wait for the memory ----
   logic [4:0] busy, wait_dependency, wait_memory;

@@ -19,7 +19,7 @@ module dlc_load (
   input  logic                        beat_last_i,
   input  logic [dlc_pkg::BUS_W-1:0]   beat_data_i,
   // scratchpad writes: bytes lo .. lo+n-1 of data go to byte position sp
-  output logic [3:0]                  wr_valid_o,  // one-hot: act, wgt, acc, par
+  output logic [4:0]                  wr_valid_o,  // one-hot: act, wgt, acc, par, lut
   output logic [dlc_pkg::SP_W-1:0]    wr_sp_o,
   output logic [dlc_pkg::BUS_LOG-1:0] wr_lo_o,
   output logic [dlc_pkg::BUS_LOG:0]   wr_n_o,
@@ -39,7 +39,7 @@ module dlc_load (
 
   // ---- front: instruction -> bursts ----
   logic [2:0]  memory;
-  logic [1:0]  memory_q;
+  logic [2:0]  memory_q;
   logic [3:0]  word_log;
   logic        gen_valid, gen_last, generate_burst;
   logic [dlc_pkg::DRAM_W-1:0]  gen_addr;
@@ -55,7 +55,8 @@ module dlc_load (
       dlc_isa_pkg::MEMORY_ACT: word_log = 4'(dlc_pkg::ACT_LOG);
       dlc_isa_pkg::MEMORY_WGT: word_log = 4'(dlc_pkg::WGT_LOG);
       dlc_isa_pkg::MEMORY_ACC: word_log = 4'(dlc_pkg::ACC_LOG);
-      default:                 word_log = 4'(dlc_pkg::PAR_LOG);
+      dlc_isa_pkg::MEMORY_PAR: word_log = 4'(dlc_pkg::PAR_LOG);
+      default:                 word_log = 4'(dlc_pkg::LUT_LOG);
     endcase
   end
 
@@ -79,7 +80,7 @@ module dlc_load (
                    (inflight_q != FlyW'(dlc_config_pkg::LOAD_INFLIGHT));
 
   always_ff @(posedge clk_i) begin
-    if (start_o) memory_q <= memory[1:0];
+    if (start_o) memory_q <= memory;
     if (generate_burst) begin
       req_addr_o  <= gen_addr;
       req_beats_o <= gen_beats;
@@ -91,7 +92,7 @@ module dlc_load (
   assign req_valid_o = req_valid_q;
 
   // ---- bursts in flight, in order ----
-  localparam int unsigned DescW = 1 + 2 + BusLog + BurstW + SpW;
+  localparam int unsigned DescW = 1 + 3 + BusLog + BurstW + SpW;
   logic [DescW-1:0] desc_q[Depth];
   logic [PtrW-1:0]  rptr_q, wptr_q;
 
@@ -116,7 +117,7 @@ module dlc_load (
 
   // ---- back: beats -> scratchpad writes ----
   logic              desc_last;
-  logic [1:0]        desc_memory;
+  logic [2:0]        desc_memory;
   logic [BusLog-1:0] desc_lo;
   logic [BurstW-1:0] desc_bytes;
   logic [SpW-1:0]    desc_sp;
@@ -143,7 +144,7 @@ module dlc_load (
       wr_n_o    <= n;
       wr_data_o <= beat_data_i;
     end
-    wr_valid_o <= beat_i ? 4'b0001 << desc_memory : 4'b0000;
+    wr_valid_o <= beat_i ? 5'b00001 << desc_memory : 5'b00000;
     retire_q   <= last_beat && desc_last;
     if (beat_i) first_q <= beat_last_i;
     if (start_o != retire_q) inflight_q <= start_o ? inflight_q + 1'b1 : inflight_q - 1'b1;
@@ -166,7 +167,9 @@ module dlc_load (
       assert (beat_last_i == (left <= BurstW'(room))) else $error("LOAD: RLAST in the wrong beat");
     end
     if (rst_ni && start_o) begin
-      assert (instr_i[dlc_isa_pkg::LOAD_MODE_LSB +: 2] == dlc_isa_pkg::LOAD_MODE_DRAM && memory < 3'd4)
+      assert (instr_i[dlc_isa_pkg::LOAD_MODE_LSB +: 2] == dlc_isa_pkg::LOAD_MODE_DRAM &&
+              (memory < dlc_isa_pkg::MEMORY_LUT ||
+               (dlc_config_pkg::LUT != 0 && memory == dlc_isa_pkg::MEMORY_LUT)))
         else $error("LOAD: mode or memory that this machine lacks");
     end
   end

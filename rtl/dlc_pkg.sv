@@ -52,5 +52,11 @@ package dlc_pkg;
   localparam int unsigned PAR_LOG = $clog2(PAR_WORD);
   localparam int unsigned PAR_SUB = BUS_BYTES > PAR_WORD ? BUS_BYTES / PAR_WORD : 1;
   localparam int unsigned PAR_WORDS = dlc_config_pkg::PAR_BYTES / PAR_WORD;
+
+  // A table is a word, so the bus is never the wider one.
+  localparam int unsigned LUT_WORD = 256;
+  localparam int unsigned LUT_LOG = $clog2(LUT_WORD);
+  localparam int unsigned LUT_TABLES = dlc_config_pkg::LUT_TABLES;
+  localparam int unsigned LUT_ADDR_W = $clog2(LUT_TABLES);
 endpackage
 /* verilator lint_on UNUSEDPARAM */

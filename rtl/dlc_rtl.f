@@ -21,6 +21,7 @@ dlc_wgt_mem.sv
 dlc_acc_column.sv
 dlc_acc.sv
 dlc_par_mem.sv
+dlc_lut_mem.sv
 dlc_counters.sv
 dlc_regs.sv
 dlc_core.sv

@@ -2,7 +2,7 @@
 // instructions overlap in the pipeline, so what a stage needs to know about its instruction lies in a ring of
 // contexts (16: more than there can be instructions in the pipeline), read a cycle ahead of its use.
 // Stage sN: N cycles after the step's address cycle s = S+1+k. Results are written, and the instruction retires, in
-// s13 of its last step (VECTOR_DEPTH).
+// s14 of its last step (VECTOR_DEPTH).
 module dlc_vector (
   input  logic                             clk_i,
   input  logic                             rst_ni,
@@ -29,7 +29,12 @@ module dlc_vector (
   output logic                             param_re_o,
   output logic [dlc_pkg::PAR_ADDR_W-1:0]   param_addr_o,
   input  logic [dlc_pkg::LANES*128-1:0]    param_i,
-  // results in s13
+  // look-ups: index in s13, data in s14
+  output logic                             lut_re_o,
+  output logic [dlc_pkg::LUT_ADDR_W-1:0]   lut_table_o,
+  output logic [dlc_pkg::LANES*8-1:0]      lut_index_o,
+  input  logic [dlc_pkg::LANES*8-1:0]      lut_i,
+  // results in s14
   output logic                             d_act_we_o,
   output logic                             d_acc_we_o,
   output logic [dlc_pkg::ADDR_W-1:0]       d_addr_o,
@@ -42,7 +47,7 @@ module dlc_vector (
 );
   localparam int unsigned AddrW = dlc_pkg::ADDR_W;
   localparam int unsigned ParW  = dlc_pkg::PAR_ADDR_W;
-  localparam int unsigned Depth = dlc_config_pkg::VECTOR_DEPTH;  // 13: the pipeline below
+  localparam int unsigned Depth = dlc_config_pkg::VECTOR_DEPTH;  // 14: the pipeline below
 
   // ---- fields ----
   logic [1:0] f_a_source, f_b_source, f_premultiply, f_rescale, f_destination;
@@ -141,7 +146,8 @@ module dlc_vector (
   logic [18:0] c_combine_q[16];
   logic [62:0] c_multiply_q[16];
   logic [54:0] c_out_q[16];
-  logic [15:0] c_dest_acc_q;
+  logic [15:0] c_dest_acc_q, c_lut_q;
+  logic [dlc_pkg::LUT_ADDR_W-1:0] c_table_q[16];
   assign new_slot = slot_q + 1'b1;
   always_ff @(posedge clk_i) begin
     if (start_o) begin
@@ -171,6 +177,8 @@ module dlc_vector (
         f_has_b ? instr_i[dlc_isa_pkg::VECTOR_OUT_ZERO_LSB +: 16] : 16'd0,
         instr_i[dlc_isa_pkg::VECTOR_OUT_LOW_LSB +: 16], instr_i[dlc_isa_pkg::VECTOR_OUT_HIGH_LSB +: 16]};
       c_dest_acc_q[new_slot] <= f_destination == dlc_isa_pkg::VECTOR_DESTINATION_ACC;
+      c_lut_q[new_slot] <= instr_i[dlc_isa_pkg::VECTOR_LUT_LSB +: 2] != dlc_isa_pkg::LUT_NONE;
+      c_table_q[new_slot] <= instr_i[dlc_isa_pkg::VECTOR_LUT_TABLE_LSB +: dlc_pkg::LUT_ADDR_W];
     end
   end
 
@@ -179,7 +187,7 @@ module dlc_vector (
   logic [Depth:1] final_q;   // the instruction's last step
   logic           out1_q, out2_q, out3_q;  // an output's step
   logic [3:0]     slot1_q, slot2_q, slot3_q, slot4_q, slot5_q, slot6_q, slot7_q, slot8_q, slot9_q, slot10_q,
-                  slot11_q, slot12_q;
+                  slot11_q, slot12_q, slot13_q;
   always_ff @(posedge clk_i) begin
     valid_q[1] <= run_q;
     valid_q[2] <= valid_q[1];
@@ -190,8 +198,10 @@ module dlc_vector (
     out1_q  <= output_step;
     out2_q  <= out1_q;
     out3_q  <= out2_q;
-    {slot12_q, slot11_q, slot10_q, slot9_q, slot8_q, slot7_q, slot6_q, slot5_q, slot4_q, slot3_q, slot2_q, slot1_q} <=
-      {slot11_q, slot10_q, slot9_q, slot8_q, slot7_q, slot6_q, slot5_q, slot4_q, slot3_q, slot2_q, slot1_q, slot_q};
+    {slot13_q, slot12_q, slot11_q, slot10_q, slot9_q, slot8_q, slot7_q, slot6_q, slot5_q, slot4_q, slot3_q, slot2_q,
+     slot1_q} <=
+      {slot12_q, slot11_q, slot10_q, slot9_q, slot8_q, slot7_q, slot6_q, slot5_q, slot4_q, slot3_q, slot2_q, slot1_q,
+       slot_q};
     if (!rst_ni) begin
       valid_q <= '0;
       final_q <= '0;
@@ -242,13 +252,13 @@ module dlc_vector (
   logic [AddrW-1:0] d_ring_q[16];
   logic [ParW-1:0]  param1_q, param2_q, param3_q;
   logic [3:0]       d_read;
-  assign d_read = cycle_q + 4'd4;    // written 12 cycles ago
+  assign d_read = cycle_q + 4'd3;    // written 13 cycles ago
   always_ff @(posedge clk_i) begin
     if (run_q && output_step) d_ring_q[cycle_q] <= d_addr;
-    if (valid_q[12]) begin
+    if (valid_q[13]) begin
       d_addr_o   <= d_ring_q[d_read];
-      d_act_we_o <= !c_dest_acc_q[slot12_q];
-      d_acc_we_o <= c_dest_acc_q[slot12_q];
+      d_act_we_o <= !c_dest_acc_q[slot13_q];
+      d_acc_we_o <= c_dest_acc_q[slot13_q];
     end else begin
       d_act_we_o <= 1'b0;
       d_acc_we_o <= 1'b0;
@@ -266,11 +276,23 @@ module dlc_vector (
   assign param_re_o   = valid_q[3] && out3_q && c_scale_q[slot3_q][69];
   assign param_addr_o = param3_q;
 
+  // ---- s13: look up, or only a register ----
+  logic [dlc_pkg::LANES*32-1:0] result, result_q;
+  logic                         s14_lut_q;
+  assign lut_re_o    = valid_q[13] && c_lut_q[slot13_q];
+  assign lut_table_o = c_table_q[slot13_q];
+  always_ff @(posedge clk_i) begin
+    if (valid_q[13]) begin
+      result_q  <= result;
+      s14_lut_q <= c_lut_q[slot13_q];
+    end
+  end
+  assign d_acc_o = result_q;
+
   // ---- lanes ----
   logic pipeline_busy;
   assign pipeline_busy = |valid_q[Depth-1:1];
   for (genvar l = 0; l < dlc_pkg::LANES; l++) begin : gen_lane
-    logic [31:0] result;
     dlc_vector_lane u_lane (
       .clk_i, .enable_i(pipeline_busy),
       .s1_valid_i(valid_q[1]), .s1_a_acc_i(s1_a_acc), .s1_a_signed_i(s1_a_signed), .s1_a_zero_i(s1_a_zero),
@@ -291,9 +313,9 @@ module dlc_vector (
       .s11_valid_i(valid_q[11]), .s11_shift_i(s11_out_q[54:49]),
       .s12_valid_i(valid_q[12]), .s12_clamp_i(s12_out_q[48]), .s12_zero_i(s12_out_q[47:32]),
       .s12_low_i(s12_out_q[31:16]), .s12_high_i(s12_out_q[15:0]),
-      .result_o(result));
-    assign d_act_o[l*8 +: 8]   = result[7:0];
-    assign d_acc_o[l*32 +: 32] = result;
+      .result_o(result[l*32 +: 32]));
+    assign lut_index_o[l*8 +: 8] = result[l*32 +: 8];
+    assign d_act_o[l*8 +: 8]     = s14_lut_q ? lut_i[l*8 +: 8] : result_q[l*32 +: 8];
   end
 
   // ---- retire ----
@@ -310,11 +332,13 @@ module dlc_vector (
   assign unused = ^{unused_a, unused_b, unused_d, unused_p, unused_t, unused_operand, valid_q[Depth]};
 
 `ifndef SYNTHESIS
-  initial assert (Depth == 13) else $error("VECTOR_DEPTH is the length of this pipeline");
+  initial assert (Depth == 14) else $error("VECTOR_DEPTH is the length of this pipeline");
   always_ff @(posedge clk_i) begin
     if (rst_ni && start_o) begin
       assert (!f_a_source[1] && !(f_has_b && f_b_source[1]) && !f_destination[1] && !f_premultiply[1] &&
-              instr_i[dlc_isa_pkg::VECTOR_LUT_LSB +: 2] == dlc_isa_pkg::LUT_NONE)
+              (instr_i[dlc_isa_pkg::VECTOR_LUT_LSB +: 2] == dlc_isa_pkg::LUT_NONE ||
+               (dlc_config_pkg::LUT != 0 && f_destination == dlc_isa_pkg::VECTOR_DESTINATION_ACT8 &&
+                instr_i[dlc_isa_pkg::VECTOR_LUT_LSB +: 2] == dlc_isa_pkg::LUT_TABLE8)))
         else $error("VECTOR: a reserved function");
     end
   end

@@ -1,7 +1,7 @@
 // One lane of VECTOR: the arithmetic of isa/numerics.h as a fixed pipeline. The prefix sN of a control input is the
 // number of cycles after the step's address cycle s in which it is used; stages from s4 on work once an output.
 //   s1 operands  s2 premultiply  s3 reduce  s4 bias  s5 multiply  s6 round  s7 zero, clamp
-//   s8 combine   s9 multiply     s10 add    s11 round             s12 zero, clamp
+//   s8 combine   s9 multiply     s10 add    s11 round             s12 zero, clamp   (s13 look-up: dlc_vector)
 module dlc_vector_lane (
   input  logic         clk_i,
   input  logic         enable_i,        // something is in the pipeline (a clock gate, and less to simulate)

@@ -1,4 +1,4 @@
-// The architectural state of the machine: the four scratchpads as plain arrays (isa/README.md §1).
+// The architectural state of the machine: the scratchpads as plain arrays (isa/README.md §1).
 //
 // Layout is that of the words one after another, so a VECTOR group g starts at element g * lanes of ACT and
 // ACC whatever the word width. Contents at power-up are zero here; a verified program never reads them.
@@ -16,12 +16,14 @@ struct MachineState {
         act(config.activation.size_bytes),
         wgt(config.weight.size_bytes),
         par(config.parameter.size_bytes),
+        lut(config.scratchpad(Memory::lut).size_bytes),
         acc(config.accumulator.size_bytes / 4) {}
 
   HwConfig hw;
   std::vector<uint8_t> act;  // words * rows bytes
   std::vector<uint8_t> wgt;  // words * preload_rows * cols bytes
   std::vector<uint8_t> par;  // words * lanes * 16 bytes
+  std::vector<uint8_t> lut;  // tables * 256 bytes; none without the function
   std::vector<int32_t> acc;  // words * cols
 
   // First byte of a scratchpad, as LOAD and STORE see it (ACC: little endian int32).
@@ -33,6 +35,8 @@ struct MachineState {
         return reinterpret_cast<uint8_t*>(acc.data());
       case Memory::par:
         return par.data();
+      case Memory::lut:
+        return lut.data();
       default:
         return act.data();
     }

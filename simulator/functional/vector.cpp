@@ -1,4 +1,4 @@
-// VECTOR: per output group A -> premultiply -> reduce -> rescale -> combine with B -> D (isa/README.md §3).
+// VECTOR: per output group A -> premultiply -> reduce -> rescale -> combine with B -> look up -> D (isa/README.md §3).
 //
 // Each stage is a loop over a chunk of at most 16 lanes that vectorises; the choice of variant is made per
 // group, outside of these loops. Rescale parameters and taps are unpacked from PAR when their word changes.
@@ -185,6 +185,7 @@ struct Execution {
   Operand a, b;
   LoopNest<5, kStreams> outputs;
   LoopNest<5, 2> reduction;  // streams: A, tap word
+  const uint8_t* table;  // of lut
   int64_t par_word = -1;
   Parameters parameters;
   std::array<Taps, 4> taps;  // by PAR word modulo 4: kernels up to 64 taps are unpacked once
@@ -194,7 +195,8 @@ struct Execution {
         v(vector),
         lanes(s.hw.lanes),
         a(operand(s, vector.a_source, vector.a_signed != 0, vector.a_zero)),
-        b(operand(s, vector.b_source, vector.b_signed != 0, vector.b_zero)) {
+        b(operand(s, vector.b_source, vector.b_signed != 0, vector.b_zero)),
+        table(s.lut.empty() ? nullptr : s.lut.data() + vector.lut_table * kLutTableBytes) {
     const int first_reducing = 5 - static_cast<int>(v.reduce_loops);
     for (int i = 0; i < 5; ++i) {
       const int64_t tap_stride = i == 0 ? v.tap_stride : 0;
@@ -241,6 +243,9 @@ struct Execution {
     if (v.destination == isa::VectorDestination::acc) {
       int32_t* out = state.acc.data() + element;
       for (int l = 0; l < kChunk; ++l) out[l] = x[l];
+    } else if (v.lut == isa::Lut::table8) {
+      uint8_t* out = state.act.data() + element;
+      for (int l = 0; l < kChunk; ++l) out[l] = table[static_cast<uint8_t>(x[l])];
     } else {
       uint8_t* out = state.act.data() + element;
       for (int l = 0; l < kChunk; ++l) out[l] = static_cast<uint8_t>(x[l]);

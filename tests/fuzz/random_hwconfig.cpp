@@ -43,6 +43,7 @@ HwConfig random_hwconfig(uint64_t seed) {
            hw.rows * hw.cols > kMostMultipliers);
   hw.preload_rows = power_of_two(random, 1, 4);
   hw.lanes = power_of_two(random, random.chance(20) ? 1 : 4, std::min(hw.rows, hw.cols));
+  if (random.chance(50)) hw.functions = {"lut"};
   hw.bus_bytes = power_of_two(random, 4, 64);
   hw.max_burst = power_of_two(random, std::max(1, 16 / hw.bus_bytes), std::min(16, 4096 / hw.bus_bytes));
   hw.max_outstanding = static_cast<int>(random.range(1, 20));

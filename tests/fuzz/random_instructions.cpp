@@ -106,6 +106,7 @@ isa::Load RandomInstructions::load() {
   isa::Load load;
   const int64_t kind = random_.range(0, 9);
   load.memory = kind < 4 ? Memory::act : kind < 7 ? Memory::wgt : kind < 8 ? Memory::acc : Memory::par;
+  if (hw_.has_lut() && random_.chance(12)) load.memory = Memory::lut;
   const bool parameters = load.memory == Memory::par && random_.chance(70);
   draw_transfer(load, random_.chance(25) ? areas_.work : parameters ? areas_.parameters : areas_.constants);
   return load;
@@ -172,6 +173,10 @@ isa::Vector RandomInstructions::vector() {
   v.rescale = static_cast<isa::Rescale>(random_.range(0, 2));
   v.combine = random_.chance(50) ? isa::Combine::none : static_cast<isa::Combine>(random_.range(1, 4));
   if (v.combine != isa::Combine::none) v.b_source = source(70);
+  if (hw_.has_lut() && v.destination == isa::VectorDestination::act8 && random_.chance(35)) {
+    v.lut = isa::Lut::table8;
+    v.lut_table = static_cast<uint32_t>(random_.range(0, kLutTables - 1));
+  }
   draw_operands(v);
   draw_arithmetic(v);
   return v;

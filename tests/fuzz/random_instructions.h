@@ -12,7 +12,7 @@ namespace dlc {
 
 // Where a random program works.
 struct RandomAreas {
-  std::array<std::vector<verifier::Interval>, 4> words;  // by memory
+  std::array<std::vector<verifier::Interval>, 5> words;  // by memory
   verifier::Interval constants, parameters;              // DRAM bytes that are only read; parameters suit PAR
   verifier::Interval work;                               // DRAM bytes that are stored and loaded
 };

@@ -78,6 +78,7 @@ class Generator {
     add_areas(Memory::wgt, random_.range(1, 3), std::max<int64_t>(total / 4, 6 * hw_.tile_words()));
     add_areas(Memory::acc, random_.range(1, 4), total / 2);
     add_areas(Memory::par, random_.range(1, 2), 24);
+    if (hw_.has_lut()) add_areas(Memory::lut, 1, kLutTables);
   }
 
   void add_areas(Memory memory, int64_t count, int64_t total) {
@@ -95,7 +96,7 @@ class Generator {
 
   void prefill() {
     std::vector<std::pair<Memory, Interval>> all;
-    for (const Memory memory : {Memory::act, Memory::wgt, Memory::acc, Memory::par}) {
+    for (const Memory memory : {Memory::act, Memory::wgt, Memory::acc, Memory::par, Memory::lut}) {
       for (const Interval& area : areas_.words[static_cast<size_t>(memory)]) all.push_back({memory, area});
     }
     for (size_t i = all.size(); i > 1; --i)
