@@ -168,10 +168,10 @@ TEST_CASE("What this version does not do is refused as unsupported, not as wrong
   check_refused("taps: 1", "taps: 3", 3,
                 "hw.yaml:14:9: vector.taps: 3 is not implemented by this version of dlc; use 1");
   check_refused(
-      "[]", "[softmax]", 3,
+      "[lut]", "[softmax]", 3,
       "hw.yaml:15:15: vector.functions: softmax is not implemented by this version of dlc; leave it out");
   check_refused(
-      "[]", "[softmix]", 2,
+      "[lut]", "[softmix]", 2,
       "hw.yaml:15:15: vector.functions: expected a list such as [] of lut, softmax, norm, got softmix");
   check_refused("weight: int8", "weight: int4", 3,
                 "hw.yaml:10:11: precision.weight: int4 is not implemented by this version of dlc; use int8");
