@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "compiler/backends/reference/reference.h"
+#include "compiler/onnx/composite_nodes.h"
 #include "compiler/onnx/constant_nodes.h"
 #include "compiler/onnx/op_table.h"
 #include "compiler/onnx/proto_reader.h"
@@ -23,15 +24,17 @@ using ir::NodeId;
 using ir::Value;
 using ir::ValueId;
 
-constexpr int kFirstOpset = 7, kLastOpset = 25;
+constexpr int kFirstOpset = 7, kLastOpset = 28;
 constexpr int64_t kMaxElements = int64_t{1} << 31;  // of one tensor
 
 bool is_onnx_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
 class Importer {
  public:
-  Importer(const onnx::ModelProto& model, const std::string& path, const ImportOptions& options)
-      : model_(model), proto_(model.graph()), path_(path), options_(options) {}
+  // `origins`: expand_composite_nodes.
+  Importer(const onnx::ModelProto& model, const std::vector<std::string>& origins, const std::string& path,
+           const ImportOptions& options)
+      : model_(model), proto_(model.graph()), origins_(origins), path_(path), options_(options) {}
 
   Graph run() {
     graph_.name = proto_.name();
@@ -269,7 +272,8 @@ class Importer {
     node.domain = is_onnx_domain(proto.domain()) ? "" : proto.domain();
     node.opset = domain_opset(proto.domain());
     node.file = path_;
-    node.onnx_nodes = {node.name};
+    const std::string& origin = origins_[static_cast<size_t>(index)];
+    node.onnx_nodes = {origin.empty() ? node.name : origin};
     const OperatorRow& row = row_of(proto, node);
     read_attributes(proto, row, node);
     for (const std::string& in : proto.input()) {
@@ -385,6 +389,7 @@ class Importer {
 
   const onnx::ModelProto& model_;
   const onnx::GraphProto& proto_;
+  const std::vector<std::string>& origins_;
   const std::string& path_;
   const ImportOptions& options_;
   Graph graph_;
@@ -396,8 +401,10 @@ class Importer {
 }  // namespace
 
 ir::Graph import_onnx_bytes(const std::string& bytes, const std::string& path, const ImportOptions& options) {
-  const onnx::ModelProto model = parse_model(bytes, path);
-  return Importer(model, path, options).run();
+  onnx::ModelProto model = parse_model(bytes, path);
+  std::vector<std::string> origins;
+  expand_composite_nodes(model, path, origins);
+  return Importer(model, origins, path, options).run();
 }
 
 ir::Graph import_onnx(const std::string& path, const ImportOptions& options) {
@@ -411,6 +418,9 @@ ir::Graph import_onnx(const std::string& path, const ImportOptions& options) {
 std::vector<OperatorInfo> known_operators() {
   std::vector<OperatorInfo> result;
   for (const OperatorRow& row : operator_table()) result.push_back({row.op, "", row.first_opset, row.note});
+  for (const CompositeOperator& c : composite_operators()) {
+    result.push_back({c.op, c.domain, 1, "written out as other operators"});
+  }
   for (const char* op : {"Constant", "ConstantOfShape"}) result.push_back({op, "", 1, "becomes a constant"});
   std::sort(result.begin(), result.end(),
             [](const OperatorInfo& a, const OperatorInfo& b) { return a.op < b.op; });

@@ -72,7 +72,6 @@ void require_spatial_input(InferContext& c) {
 }
 
 void infer_pool(InferContext& c) {
-  c.require_float(0);
   require_spatial_input(c);
   if (!c.node.attributes.contains("kernel_shape")) c.bad("attribute 'kernel_shape' is missing");
   const auto kernel = c.integers("kernel_shape", 2, 1, 1, kMax);
@@ -91,9 +90,10 @@ void infer_pool(InferContext& c) {
 
 }  // namespace
 
-void infer_conv(InferContext& c) {
-  c.require_float(0);
-  c.require_float(1);
+namespace {
+
+// Window, groups and output shape of a convolution of any element type.
+void infer_convolution(InferContext& c, ir::ElementType type) {
   require_spatial_input(c);
   c.require_rank(1, 4, "weight");
   const ir::Shape& x = c.input(0).shape;
@@ -114,22 +114,42 @@ void infer_conv(InferContext& c) {
   if (w[0] % group != 0)
     c.bad(std::to_string(w[0]) + " output channels are not divisible into " + std::to_string(group) +
           " groups");
-  if (c.has_input(2)) {
-    c.require_float(2);
-    c.require_shape(2, {w[0]}, "bias");
-  }
+  const int64_t n = x[0], channels = w[0];
   const ir::Shape hw = resolve_window(c, kernel, false);
-  c.set_output(ir::ElementType::float32, {x[0], w[0], hw[0], hw[1]});
+  c.set_output(type, {n, channels, hw[0], hw[1]});
+}
+
+}  // namespace
+
+void infer_conv(InferContext& c) {
+  for (size_t i = 0; i < c.node.inputs.size(); ++i) c.require_float(i);
+  infer_convolution(c, ir::ElementType::float32);
+  if (c.has_input(2)) c.require_shape(2, {c.input(1).shape[0]}, "bias");
+}
+
+void infer_conv_integer(InferContext& c) {
+  for (size_t i = 0; i < 2; ++i) c.require_type(i, {ir::ElementType::int8, ir::ElementType::uint8});
+  infer_convolution(c, ir::ElementType::int32);
+  for (size_t i = 2; i < 4; ++i) {
+    if (!c.has_input(i)) continue;
+    c.require_type(i, {c.input(i - 2).type});
+    const int64_t n = c.input(i).elements();
+    if (n != 1 && (i == 2 || n != c.input(1).shape[0])) {
+      c.bad("a zero point has shape " + ir::shape_text(c.input(i).shape));
+    }
+  }
 }
 
 void infer_max_pool(InferContext& c) {
   if (c.integer("storage_order", 0, 0, 1) != 0) c.unsupported("storage_order 1");
   if (c.node.outputs.size() > 1) c.unsupported("the output of indices");
+  c.require_type(0, {ir::ElementType::float32, ir::ElementType::int8, ir::ElementType::uint8});
   infer_pool(c);
 }
 
 void infer_average_pool(InferContext& c) {
   c.integer("count_include_pad", 0, 0, 1);
+  c.require_float(0);
   infer_pool(c);
 }
 

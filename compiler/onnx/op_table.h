@@ -85,6 +85,25 @@ void infer_softmax(InferContext&);
 void infer_quantize(InferContext&);
 void infer_dequantize(InferContext&);
 
+void infer_arithmetic_unary(InferContext&);
+void infer_not(InferContext&);
+void infer_pow(InferContext&);
+void infer_compare(InferContext&);
+void infer_logical(InferContext&);
+void infer_where(InferContext&);
+void infer_expand(InferContext&);
+void infer_tile(InferContext&);
+void infer_reduce_13(InferContext&);  // axes are an input since opset 13
+void infer_reduce_18(InferContext&);  // since opset 18
+void infer_arg_extreme(InferContext&);
+void infer_lrn(InferContext&);
+void infer_instance_normalization(InferContext&);
+void infer_layer_normalization(InferContext&);
+void infer_split(InferContext&);
+void infer_dynamic_quantize(InferContext&);
+void infer_matmul_integer(InferContext&);
+void infer_conv_integer(InferContext&);
+
 void infer_identity(InferContext&);
 void infer_dropout(InferContext&);
 void infer_flatten(InferContext&);

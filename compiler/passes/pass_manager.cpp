@@ -56,6 +56,8 @@ const std::vector<Pass>& all_passes() {
       {"fold-constants", "nodes on constants become constants", fold_constants},
       {"remove-identity", "Identity, Dropout, reshapes and casts that change nothing go away",
        remove_identity},
+      {"move-transposes", "transpositions sink until they meet their inverse", move_transposes},
+      {"mean-to-pool", "means over the spatial dimensions become global average pools", mean_to_pool},
       {"fold-batch-norm", "BatchNormalization becomes part of the convolution before it", fold_batch_norm},
       {"quantize-qdq", "Q/DQ patterns become integer operators", quantize::quantize_qdq},
       {"remove-dead-code", "nodes and constants that no output needs go away", remove_dead_code},
@@ -67,8 +69,9 @@ const std::vector<Pass>& all_passes() {
 }
 
 std::vector<std::string> default_pipeline() {
-  return {"fold-constants", "remove-identity",  "fold-batch-norm", "quantize-qdq",  "remove-dead-code",
-          "absorb-reshape", "remove-dead-code", "remove-identity", "fuse-residual", "remove-dead-code"};
+  return {"fold-constants",   "remove-identity", "move-transposes",  "mean-to-pool",
+          "fold-batch-norm",  "quantize-qdq",    "remove-dead-code", "absorb-reshape",
+          "remove-dead-code", "remove-identity", "fuse-residual",    "remove-dead-code"};
 }
 
 PipelineResult run_pipeline(ir::Graph& graph, const PipelineOptions& options) {

@@ -15,6 +15,17 @@ void fold_constants(ir::Graph& graph, PassContext& context);
 //           same type -> y         after  x in place of y
 void remove_identity(ir::Graph& graph, PassContext& context);
 
+// move-transposes: transpositions move towards the outputs through operators that do not mind the order of
+// dimensions (elementwise ones with constants or equally transposed operands, Q/DQ, Pad, Slice, Concat, means
+// that keep their dimensions), until they meet their inverse; of a constant they become part of it. What an
+// exporter of an NHWC framework leaves between its NCHW convolutions goes away.
+//   before  Conv -> Transpose(0,2,3,1) -> Relu -> Transpose(0,3,1,2) -> Conv     after  Conv -> Relu -> Conv
+void move_transposes(ir::Graph& graph, PassContext& context);
+
+// mean-to-pool: the mean over the spatial dimensions is a global average pool.
+//   before  ReduceMean(axes 2, 3)     after  GlobalAveragePool [-> Reshape to (N, C) without keepdims]
+void mean_to_pool(ir::Graph& graph, PassContext& context);
+
 // fold-batch-norm: an inference BatchNormalization behind a Conv with constant weights is part of the
 // weights and the bias.
 //   before  Conv(w, b) -> BN(scale, B, mean, var)     after  Conv(w * s, (b - mean) * s + B), s =

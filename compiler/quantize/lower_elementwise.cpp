@@ -194,8 +194,35 @@ bool lower_average_pool(const LoweringContext& c, NodeId id) {
   return true;
 }
 
+namespace {
+
+// The same operators on stored tensors, as QOperator models have them between their quantised layers.
+bool lower_stored_movement(Graph& graph, NodeId id) {
+  const Node old = graph.node(id);
+  const Value& x = graph.value(old.inputs[0]);
+  Value& y = graph.value(old.outputs[0]);
+  if (!y.quantization) y.quantization = x.quantization;
+  if (old.op == "Transpose" || old.op == "Concat") return false;  // defined for every element type
+  Node& node = graph.node(id);
+  if (old.op == "MaxPool") {
+    QPool q = window_of(old, x.shape);
+    fit_trailing_pads(q, x.shape, y.shape);
+    q.low = x.type == ElementType::int8 ? -128 : 0;
+    q.high = q.low + 255;
+    node.payload = q;
+  }
+  node.op = old.op == "MaxPool" ? "qpool" : "reshape";
+  node.domain = ir::kDlcDomain;
+  node.opset = 0;
+  node.attributes.clear();
+  return true;
+}
+
+}  // namespace
+
 bool lower_movement(const LoweringContext& c, NodeId id) {
   Graph& graph = c.graph;
+  if (ir::is_8bit(graph.value(graph.node(id).inputs[0]).type)) return lower_stored_movement(graph, id);
   const Node old = graph.node(id);
   std::vector<ValueId> stored;
   std::optional<Dequantised> first;

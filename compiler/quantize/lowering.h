@@ -33,7 +33,7 @@ bool lower_matrix(const LoweringContext& context, ir::NodeId node);        // Ge
 bool lower_add(const LoweringContext& context, ir::NodeId node);           // Add, Sub -> qadd
 bool lower_average_pool(const LoweringContext& context, ir::NodeId node);  // (Global)AveragePool -> qpool
 // Reshape and the like, Transpose, Concat, (Global)MaxPool of dequantised tensors: the same on the stored
-// tensors, dequantised behind.
+// tensors, dequantised behind. On stored tensors (QOperator models) in place.
 bool lower_movement(const LoweringContext& context, ir::NodeId node);
 // (Relu | Clip)* QuantizeLinear of a dequantised tensor: nothing, or a change of scale (qadd of the tensor
 // with itself, the second factor 0). `node` is the first of the chain.

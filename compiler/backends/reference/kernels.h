@@ -48,6 +48,55 @@ void log_softmax(const KernelArgs&);
 void quantize_linear(const KernelArgs&);
 void dequantize_linear(const KernelArgs&);
 
+// kernels_math.cpp
+void exp_(const KernelArgs&);
+void log_(const KernelArgs&);
+void sqrt_(const KernelArgs&);
+void reciprocal(const KernelArgs&);
+void floor_(const KernelArgs&);
+void ceil_(const KernelArgs&);
+void round_(const KernelArgs&);
+void erf_(const KernelArgs&);
+void sin_(const KernelArgs&);
+void cos_(const KernelArgs&);
+void neg(const KernelArgs&);
+void abs_(const KernelArgs&);
+void sign(const KernelArgs&);
+void not_(const KernelArgs&);
+void pow_(const KernelArgs&);
+void equal(const KernelArgs&);
+void less(const KernelArgs&);
+void less_or_equal(const KernelArgs&);
+void greater(const KernelArgs&);
+void greater_or_equal(const KernelArgs&);
+void and_(const KernelArgs&);
+void or_(const KernelArgs&);
+void xor_(const KernelArgs&);
+void where(const KernelArgs&);
+void expand(const KernelArgs&);
+void tile(const KernelArgs&);
+void reduce_sum(const KernelArgs&);
+void reduce_mean(const KernelArgs&);
+void reduce_max(const KernelArgs&);
+void reduce_min(const KernelArgs&);
+void reduce_prod(const KernelArgs&);
+void reduce_l1(const KernelArgs&);
+void reduce_l2(const KernelArgs&);
+void reduce_sum_square(const KernelArgs&);
+void reduce_log_sum(const KernelArgs&);
+void reduce_log_sum_exp(const KernelArgs&);
+void arg_max(const KernelArgs&);
+void arg_min(const KernelArgs&);
+void lrn(const KernelArgs&);
+void instance_normalization(const KernelArgs&);
+void layer_normalization(const KernelArgs&);
+void split(const KernelArgs&);
+
+// kernels_integer.cpp
+void matmul_integer(const KernelArgs&);
+void conv_integer(const KernelArgs&);
+void dynamic_quantize_linear(const KernelArgs&);
+
 // kernels_layout.cpp
 void copy(const KernelArgs&);  // Identity, Reshape, Flatten, Squeeze, Unsqueeze, Dropout, dlc reshape
 void transpose(const KernelArgs&);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "compiler/backends/reference/kernels.h"
+#include "compiler/backends/reference/strides.h"
 #include "isa/error.h"
 
 namespace dlc::reference {
@@ -18,39 +19,19 @@ void map_float(const KernelArgs& a, const F& f) {
   std::transform(x.begin(), x.end(), y.begin(), f);
 }
 
-// Element strides of an operand seen in the output's shape; 0 where it is repeated.
-std::vector<int64_t> broadcast_strides(const ir::Shape& operand, const ir::Shape& out) {
-  std::vector<int64_t> strides(out.size(), 0);
-  int64_t stride = 1;
-  for (size_t i = 0; i < operand.size(); ++i) {
-    const int64_t d = operand[operand.size() - 1 - i];
-    if (d != 1) strides[out.size() - 1 - i] = stride;
-    stride *= d;
-  }
-  return strides;
-}
-
 template <typename T, typename F>
 void map_binary(const KernelArgs& a, const F& f) {
   const ir::Shape& out = a.out().shape;
-  const auto sa = broadcast_strides(a.in(0).shape, out);
-  const auto sb = broadcast_strides(a.in(1).shape, out);
+  const std::vector<int64_t> strides[] = {broadcast_strides(a.in(0).shape, out),
+                                          broadcast_strides(a.in(1).shape, out)};
   auto x = a.in(0).data<T>();
   auto z = a.in(1).data<T>();
   auto y = a.out().data<T>();
-  std::vector<int64_t> index(out.size(), 0);
-  int64_t ia = 0, ib = 0;
-  for (size_t i = 0; i < y.size(); ++i) {
-    y[i] = f(x[static_cast<size_t>(ia)], z[static_cast<size_t>(ib)]);
-    for (size_t d = out.size(); d-- > 0;) {  // odometer
-      ia += sa[d];
-      ib += sb[d];
-      if (++index[d] < out[d]) break;
-      ia -= sa[d] * out[d];
-      ib -= sb[d] * out[d];
-      index[d] = 0;
-    }
+  if (a.in(0).shape == a.in(1).shape) {
+    for (size_t i = 0; i < y.size(); ++i) y[i] = f(x[i], z[i]);
+    return;
   }
+  for_each_broadcast(out, strides, [&](size_t i, const size_t* at) { y[i] = f(x[at[0]], z[at[1]]); });
 }
 
 template <typename F, typename G>

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/backends/reference/float_product.h"
 #include "compiler/backends/reference/kernels.h"
+#include "compiler/backends/reference/strides.h"
 
 namespace dlc::reference {
 namespace {
@@ -56,7 +58,7 @@ void conv_plane(const Window& g, const float* x, const float* w, float* y) {  //
 
 template <typename F>  // f(input plane, output position, valid rows [h0,h1) step dh, columns likewise, padded
                        // count)
-                       void for_each_window(const Window& g, const F& f) {
+void for_each_window(const Window& g, const F& f) {
   for (int64_t plane = 0; plane < g.n * g.c; ++plane) {
     for (int64_t oh = 0; oh < g.oh; ++oh) {
       for (int64_t ow = 0; ow < g.ow; ++ow) f(plane, oh, ow);
@@ -84,12 +86,41 @@ int64_t padded_taps(int64_t o, int64_t stride, int64_t kernel, int64_t dilation,
   return count;
 }
 
-void multiply(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t b_row, int64_t b_col,
-              int64_t m, int64_t n, int64_t k, float* y) {
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t p = 0; p < k; ++p) {
-      const float v = a[i * a_row + p * a_col];
-      for (int64_t j = 0; j < n; ++j) y[i * n + j] += v * b[p * b_row + j * b_col];
+// What a panel of output positions [first, first + columns) reads: one row for each (input channel, kernel
+// row, kernel column) of a group. Rows [k0, k1) only.
+void fill_panel(const Window& g, const float* x, int64_t first, int64_t columns, int64_t k0, int64_t k1,
+                float* panel) {
+  int64_t row[kPanel] = {}, column[kPanel] = {};
+  for (int64_t c = 0; c < columns; ++c) {
+    row[c] = (first + c) / g.ow * g.sh - g.top;
+    column[c] = (first + c) % g.ow * g.sw - g.left;
+  }
+  for (int64_t k = k0; k < k1; ++k) {
+    const int64_t kw = k % g.kw * g.dw, kh = k / g.kw % g.kh * g.dh;
+    const float* plane = x + k / (g.kw * g.kh) * g.h * g.w;
+    float* out = panel + (k - k0) * kPanel;
+    for (int64_t c = 0; c < columns; ++c) {
+      const int64_t ih = row[c] + kh, iw = column[c] + kw;
+      out[c] = ih >= 0 && ih < g.h && iw >= 0 && iw < g.w ? plane[ih * g.w + iw] : 0.0f;
+    }
+  }
+}
+
+// One group of one image: `channels` input and `outputs` output channels.
+void conv_group(const Window& g, const float* x, int64_t channels, const float* w, int64_t outputs,
+                float* y) {
+  constexpr int64_t kDepth = 1024;  // panel rows at a time: 32 KiB
+  const int64_t depth = channels * g.kh * g.kw, positions = g.oh * g.ow;
+  std::vector<float> panel(static_cast<size_t>(std::min(depth, kDepth) * kPanel));
+  for (int64_t first = 0; first < positions; first += kPanel) {
+    const int64_t columns = std::min(kPanel, positions - first);
+    for (int64_t k = 0; k < depth; k += kDepth) {
+      const int64_t rows = std::min(kDepth, depth - k);
+      fill_panel(g, x, first, columns, k, k + rows, panel.data());
+      for (int64_t o = 0; o < outputs; o += 4) {
+        panel_product(w + o * depth + k, depth, std::min<int64_t>(4, outputs - o), panel.data(), rows,
+                      y + o * positions + first, positions, columns);
+      }
     }
   }
 }
@@ -104,29 +135,52 @@ void conv(const KernelArgs& a) {
   const int64_t oc = a.out().shape[1];
   const int64_t groups = a.node.attribute<int64_t>("group", 1);
   const int64_t ic_group = g.c / groups;
+  const int64_t oc_group = oc / groups, positions = g.oh * g.ow;
   for (int64_t n = 0; n < g.n; ++n) {
-    for (int64_t o = 0; o < oc; ++o) {
-      float* out = y + (n * oc + o) * g.oh * g.ow;
-      const int64_t first = o / (oc / groups) * ic_group;
-      for (int64_t i = 0; i < ic_group; ++i) {
-        conv_plane(g, x + (n * g.c + first + i) * g.h * g.w, w + (o * ic_group + i) * g.kh * g.kw, out);
+    for (int64_t group = 0; group < groups; ++group) {
+      const float* in = x + (n * g.c + group * ic_group) * g.h * g.w;
+      const float* weight = w + group * oc_group * ic_group * g.kh * g.kw;
+      float* out = y + (n * oc + group * oc_group) * positions;
+      if (ic_group == 1) {  // depthwise: planes are nearer to memory order than panels
+        for (int64_t o = 0; o < oc_group; ++o)
+          conv_plane(g, in, weight + o * g.kh * g.kw, out + o * positions);
+      } else {
+        conv_group(g, in, ic_group, weight, oc_group, out);
       }
-      if (!a.has(2)) continue;
+    }
+    for (int64_t o = 0; a.has(2) && o < oc; ++o) {
       const float bias = a.in(2).data<float>()[static_cast<size_t>(o)];
-      for (int64_t i = 0; i < g.oh * g.ow; ++i) out[i] += bias;
+      float* out = y + (n * oc + o) * positions;
+      for (int64_t i = 0; i < positions; ++i) out[i] += bias;
     }
   }
 }
 
-void max_pool(const KernelArgs& a) {
+namespace {
+
+template <typename T>
+void max_pool_of(const KernelArgs& a) {
   const Window g = window_of(a);
-  const float* x = a.in(0).data<float>().data();
-  float* y = a.out().data<float>().data();
+  const T* x = a.in(0).data<T>().data();
+  T* y = a.out().data<T>().data();
   for_each_window(g, [&](int64_t plane, int64_t oh, int64_t ow) {
-    float best = std::numeric_limits<float>::lowest();
+    T best = std::numeric_limits<T>::lowest();
     for_each_tap(g, oh, ow, [&](int64_t i) { best = std::max(best, x[plane * g.h * g.w + i]); });
     y[(plane * g.oh + oh) * g.ow + ow] = best;
   });
+}
+
+}  // namespace
+
+void max_pool(const KernelArgs& a) {
+  switch (a.out().type) {
+    case ir::ElementType::int8:
+      return max_pool_of<int8_t>(a);
+    case ir::ElementType::uint8:
+      return max_pool_of<uint8_t>(a);
+    default:
+      return max_pool_of<float>(a);
+  }
 }
 
 void average_pool(const KernelArgs& a) {
@@ -160,8 +214,8 @@ void gemm(const KernelArgs& a) {
   const int64_t m = a.out().shape[0], n = a.out().shape[1];
   const int64_t k = a.in(0).shape[ta ? 0 : 1];
   auto y = a.out().data<float>();
-  multiply(a.in(0).data<float>().data(), ta ? 1 : k, ta ? m : 1, a.in(1).data<float>().data(), tb ? 1 : n,
-           tb ? k : 1, m, n, k, y.data());
+  matrix_product(a.in(0).data<float>().data(), ta ? 1 : k, ta ? m : 1, a.in(1).data<float>().data(),
+                 tb ? 1 : n, tb ? k : 1, m, n, k, y.data());
   const ir::Shape c_shape = a.has(2) ? a.in(2).shape : ir::Shape{};
   const int64_t c_cols = c_shape.empty() ? 1 : c_shape.back();
   const int64_t c_rows = c_shape.size() < 2 ? 1 : c_shape[0];
@@ -184,23 +238,10 @@ void matmul(const KernelArgs& a) {
   const size_t rank = sy.size();
   const int64_t m = sy[rank - 2], n = sy[rank - 1], k = sa.back();
   const int64_t batches = m * n == 0 ? 0 : a.out().size() / (m * n);
-  // Offset of a batch of an operand, its size-1 (or missing) dimensions repeated.
-  const auto operand = [&](const ir::Shape& s, int64_t batch) {
-    int64_t offset = 0, stride = 1;
-    for (size_t d = rank - 2; d-- > 0;) {
-      const int64_t index = batch % sy[d];
-      batch /= sy[d];
-      if (d + s.size() < rank) continue;
-      const int64_t size = s[d + s.size() - rank];
-      if (size != 1) offset += index * stride;
-      stride *= size;
-    }
-    return offset;
-  };
   for (int64_t b = 0; b < batches; ++b) {
-    multiply(a.in(0).data<float>().data() + operand(sa, b) * m * k, k, 1,
-             a.in(1).data<float>().data() + operand(sb, b) * k * n, n, 1, m, n, k,
-             a.out().data<float>().data() + b * m * n);
+    matrix_product(a.in(0).data<float>().data() + batch_of(sa, sy, b) * m * k, k, 1,
+                   a.in(1).data<float>().data() + batch_of(sb, sy, b) * k * n, n, 1, m, n, k,
+                   a.out().data<float>().data() + b * m * n);
   }
 }
 
