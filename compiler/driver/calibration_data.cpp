@@ -138,10 +138,13 @@ CalibrationRows calibration_rows(const Options& options, const std::vector<ir::T
     result.source = "the given --input";
     return result;
   }
-  constexpr uint64_t kRandomRows = 16;
+  // Random values say little about ranges however many there are: few where a network is likely to be large.
+  int64_t elements = 0;
+  for (const ir::Tensor& t : signature) elements += t.size();
+  const uint64_t rows = elements > 32768 ? 4 : 16;
   result.random = true;
   result.source = fmt::format("seeded random data (--seed {})", options.seed);
-  for (uint64_t i = 0; i < kRandomRows; ++i) {
+  for (uint64_t i = 0; i < rows; ++i) {
     TensorMap row;
     for (const ir::Tensor& t : signature) row[t.name] = random_input(t, options.seed + i);
     result.rows.push_back(std::move(row));

@@ -24,7 +24,8 @@ struct PostTrainingOptions {
 // any quantised activation. False for networks that are quantised already, in part too.
 bool needs_quantization(const ir::Graph& graph);
 
-// Float rewrites that leave only patterns which quantise well: constants folded, batch normalisation and
+// Float rewrites that leave only patterns which quantise well: constants folded,
+// transpositions moved together (move-transposes), spatial means to pools, batch normalisation and
 // other per-channel scales and offsets merged into convolutions (or made depthwise 1x1 ones), MatMul to Gemm
 // with its bias, Relu moved in front of MaxPool and data movement, zero Pad merged into convolutions. Results
 // stay equal up to float rounding. Names of values that remain are unchanged.

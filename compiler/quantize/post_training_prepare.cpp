@@ -111,6 +111,8 @@ void prepare_for_quantization(Graph& graph) {
   fold_stored_weights(graph);
   passes::fold_constants(graph, context);
   passes::remove_identity(graph, context);
+  passes::move_transposes(graph, context);
+  passes::mean_to_pool(graph, context);
   normalise_products(graph);
   merge_pads(graph);
   merge_affine(graph);
