@@ -40,7 +40,7 @@ int command_ops(const Options&) {
   std::printf("%-24s %-8s %-12s %s\n", "operator", "opset", "accelerator", "notes");
   for (const onnx_import::OperatorInfo& o : onnx_import::known_operators()) {
     const char* machine = quantize::lowers_to(o.op);
-    std::printf("%-24s %-8d %-12s %s\n", o.op.c_str(), o.first_opset, machine ? machine : "host", o.note.c_str());
+    std::printf("%-24s %-8d %-12s %s\n", o.op.c_str(), o.first_opset, o.composite ? "its parts" : machine ? machine : "host", o.note.c_str());
   }
   std::printf("\nAccelerator operators need 8-bit operands (QuantizeLinear/DequantizeLinear around them, or a float network\n"
               "that dlc quantises itself); in float they run on the host.\n");

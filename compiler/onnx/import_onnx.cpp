@@ -417,11 +417,11 @@ ir::Graph import_onnx(const std::string& path, const ImportOptions& options) {
 
 std::vector<OperatorInfo> known_operators() {
   std::vector<OperatorInfo> result;
-  for (const OperatorRow& row : operator_table()) result.push_back({row.op, "", row.first_opset, row.note});
+  for (const OperatorRow& row : operator_table()) result.push_back({row.op, "", row.first_opset, row.note, false});
   for (const CompositeOperator& c : composite_operators()) {
-    result.push_back({c.op, c.domain, 1, "written out as other operators"});
+    result.push_back({c.op, c.domain, 1, *c.domain ? c.domain : "", true});
   }
-  for (const char* op : {"Constant", "ConstantOfShape"}) result.push_back({op, "", 1, "becomes a constant"});
+  for (const char* op : {"Constant", "ConstantOfShape"}) result.push_back({op, "", 1, "becomes a constant", false});
   std::sort(result.begin(), result.end(),
             [](const OperatorInfo& a, const OperatorInfo& b) { return a.op < b.op; });
   return result;

@@ -33,7 +33,8 @@ ir::Graph import_onnx_bytes(const std::string& bytes, const std::string& path,
 struct OperatorInfo {
   std::string op, domain;
   int first_opset = 1;
-  std::string note;  // limits
+  std::string note;        // limits
+  bool composite = false;  // written out as other operators at import
 };
 std::vector<OperatorInfo> known_operators();
 
