@@ -15,7 +15,8 @@ namespace dlc {
 namespace {
 
 constexpr uint64_t kPrograms = 60;  // per configuration
-constexpr uint64_t kCosimPrograms = 170;  // per configuration, on RTL: more than 500 on edge-8, edge-16 and wide-8x32
+constexpr uint64_t kCosimPrograms =
+    170;  // per configuration, on RTL: more than 500 on edge-8, edge-16 and wide-8x32
 
 std::vector<HwConfig> configurations() {
   std::vector<HwConfig> all;
