@@ -92,8 +92,11 @@ constexpr KernelRow kKernels[] = {
     {"", "Where", where},
     {"", "Xor", xor_},
     {ir::kDlcDomain, "qadd", qadd},
+    {ir::kDlcDomain, "qbinary", qbinary},
     {ir::kDlcDomain, "qconv", qconv},
+    {ir::kDlcDomain, "qplace", qplace},
     {ir::kDlcDomain, "qpool", qpool},
+    {ir::kDlcDomain, "qtake", qtake},
     {ir::kDlcDomain, "reshape", copy},
 };
 

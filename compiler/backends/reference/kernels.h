@@ -111,5 +111,10 @@ void cast(const KernelArgs&);
 void qconv(const KernelArgs&);
 void qadd(const KernelArgs&);
 void qpool(const KernelArgs&);
+void qbinary(const KernelArgs&);
+
+// kernels_placement.cpp
+void qplace(const KernelArgs&);
+void qtake(const KernelArgs&);
 
 }  // namespace dlc::reference
