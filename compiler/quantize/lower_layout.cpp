@@ -20,8 +20,9 @@ using Ints = std::vector<int64_t>;
 
 bool machine_rank(const ir::Shape& shape) { return shape.size() == 2 || shape.size() == 4; }
 
-// Replaces the float operator `id` on the dequantised tensor `x`: its output number i becomes the
-// dequantisation of what make(i, value) computes; `value` is the stored result's description.
+// Replaces operator `id` on the dequantised tensor `x`: its output number i becomes the dequantisation of what
+// make(i, value) computes; `value` is the stored result's description. An operator on stored tensors (x.node
+// invalid) is replaced in place.
 template <typename Make>
 void move_stored(const LoweringContext& c, NodeId id, const Dequantised& x, const Make& make) {
   Graph& graph = c.graph;
@@ -43,6 +44,12 @@ void move_stored(const LoweringContext& c, NodeId id, const Dequantised& x, cons
   graph.erase(id);
   for (size_t i = 0; i < stored.size(); ++i) {
     if (!stored[i].valid()) continue;
+    if (!x.node.valid()) {
+      c.unnamed.erase(stored[i]);
+      graph.swap_names(stored[i], old.outputs[i]);
+      graph.replace_all_uses(old.outputs[i], stored[i]);
+      continue;
+    }
     Node dequantise = graph.node(x.node);
     dequantise.name = graph.unique_node_name(dequantise.name + ".behind." + old.name);
     dequantise.inputs[0] = stored[i];
@@ -51,11 +58,26 @@ void move_stored(const LoweringContext& c, NodeId id, const Dequantised& x, cons
   }
 }
 
+// The tensor that `value` is the dequantisation of, or which it is itself (QOperator models move stored tensors).
+std::optional<Dequantised> moved_operand(const Graph& graph, ValueId value) {
+  const ir::Value& v = graph.value(value);
+  if (!ir::is_8bit(v.type)) return dequantised(graph, value);
+  if (v.is_constant()) return std::nullopt;
+  Dequantised d;
+  d.stored = value;
+  d.type = v.type;
+  if (v.quantization && !v.quantization->per_axis()) {
+    d.scale = static_cast<double>(v.quantization->scale[0]);
+    d.zero = v.quantization->zero[0];
+  }
+  return d;
+}
+
 // All operands dequantised, of ranks that the machine takes.
 std::optional<std::vector<Dequantised>> operands(const LoweringContext& c, NodeId id) {
   std::vector<Dequantised> all;
   for (ValueId v : c.graph.node(id).inputs) {
-    const auto d = v.valid() ? dequantised(c.graph, v) : std::nullopt;
+    const auto d = v.valid() ? moved_operand(c.graph, v) : std::nullopt;
     if (!d || !machine_rank(c.graph.value(v).shape)) return std::nullopt;
     all.push_back(*d);
   }
@@ -86,7 +108,7 @@ QPlace interleaving(int64_t sh, int64_t sw) {
 // An operand of a movement that takes exactly one tensor, of rank 4.
 std::optional<Dequantised> map_operand(const LoweringContext& c, NodeId id) {
   const ValueId x = c.graph.node(id).inputs[0];
-  return c.graph.value(x).shape.size() == 4 ? dequantised(c.graph, x) : std::nullopt;
+  return c.graph.value(x).shape.size() == 4 ? moved_operand(c.graph, x) : std::nullopt;
 }
 
 }  // namespace
@@ -95,7 +117,8 @@ bool lower_concat(const LoweringContext& c, NodeId id) {
   const auto all = operands(c, id);
   if (!all) return lower_movement(c, id);
   const auto axis = static_cast<size_t>(c.graph.node(id).attribute<int64_t>("axis"));
-  const bool equal = std::all_of(all->begin(), all->end(), [&](const Dequantised& d) {
+  const bool stored = !all->front().node.valid();
+  const bool equal = stored || std::all_of(all->begin(), all->end(), [&](const Dequantised& d) {
     return d.scale == all->front().scale && d.zero == all->front().zero && d.type == all->front().type;
   });
   std::vector<ValueId> parts;
@@ -138,15 +161,18 @@ bool lower_slice(const LoweringContext& c, NodeId id) {
 }
 
 bool lower_split(const LoweringContext& c, NodeId id) {
-  const auto all = operands(c, id);
-  if (!all) return false;
+  const ValueId x = c.graph.node(id).inputs[0];
+  const ir::Shape shape = c.graph.value(x).shape;
+  const auto d = machine_rank(shape) ? moved_operand(c.graph, x) : std::nullopt;
+  if (!d) return false;
   const auto axis = static_cast<size_t>(c.graph.node(id).attribute<int64_t>("axis"));
-  const auto sizes = c.graph.node(id).attribute<Ints>("split");
+  Ints sizes;
+  for (ValueId v : c.graph.node(id).outputs) sizes.push_back(v.valid() ? c.graph.value(v).shape[axis] : 0);
   if (std::count(sizes.begin(), sizes.end(), 0) > 0) return false;
-  move_stored(c, id, all->front(), [&](size_t i, ir::Value v) {
+  move_stored(c, id, *d, [&](size_t i, ir::Value v) {
     QTake q;
     q.offset[axis] = std::accumulate(sizes.begin(), sizes.begin() + static_cast<int64_t>(i), int64_t{0});
-    return add_node(c, "qtake", q, {all->front().stored}, std::move(v), id);
+    return add_node(c, "qtake", q, {d->stored}, std::move(v), id);
   });
   return true;
 }
