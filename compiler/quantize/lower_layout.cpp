@@ -302,7 +302,7 @@ void match_channel_shuffles(const LoweringContext& c) {
   Graph& graph = c.graph;
   const auto producer_of = [&](ValueId v, const char* op) {
     const NodeId p = graph.producer(v);
-    return p.valid() && graph.node(p).is(op) && graph.single_use(v) ? p : NodeId{};
+    return p.valid() && graph.node(p).is(op) ? p : NodeId{};
   };
   for (NodeId id : graph.nodes()) {
     if (!graph.alive(id.index) || !graph.node(id).is("reshape")) continue;
@@ -323,9 +323,7 @@ void match_channel_shuffles(const LoweringContext& c) {
     take.payload = q;
     take.inputs = {x};
     take.onnx_nodes = onnx_names(graph, {first, transpose, id});
-    const ValueId between[] = {last.inputs[0], graph.node(transpose).inputs[0]};
-    for (NodeId n : {id, transpose, first}) graph.erase(n);
-    for (ValueId v : between) graph.erase_value(v);
+    graph.erase(id);  // the others go as dead code, unless something else reads them
     graph.add_node(std::move(take));
   }
 }
