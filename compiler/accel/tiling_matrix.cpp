@@ -19,7 +19,7 @@ class MatrixSearch {
     const int64_t pixels = p.y.h * p.y.w;
     valid_ = static_cast<double>(count_valid(p.rows, {0, p.y.h}) * count_valid(p.columns, {0, p.y.w})) /
              static_cast<double>(pixels * p.rows.kernel * p.columns.kernel);
-    grouped_ = p.layer.conv->groups > 1;
+    grouped_ = p.layer.conv->groups > 1 || !p.layer.band.empty();
   }
 
   std::optional<LayerTiling> run() {
