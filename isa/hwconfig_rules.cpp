@@ -53,9 +53,10 @@ class Checker {
   void check_broadcast() {
     constexpr int kMultipliers = 1024;
     if (hw_.rows * hw_.cols > kMultipliers) {
-      add("array.cols", fmt::format("expected at most {} multipliers for dataflow broadcast (cols up to {} with "
-                                    "rows: {}), got {}",
-                                    kMultipliers, kMultipliers / hw_.rows, hw_.rows, hw_.cols));
+      add("array.cols",
+          fmt::format("expected at most {} multipliers for dataflow broadcast (cols up to {} with "
+                      "rows: {}), got {}",
+                      kMultipliers, kMultipliers / hw_.rows, hw_.rows, hw_.cols));
     }
     if (hw_.preload_rows != hw_.rows) {
       add("array.preload_rows",

@@ -270,7 +270,9 @@ std::string hwconfig_reference() {
     }
     if (p.implemented_max > 0) expected += fmt::format(" (this version: {})", p.implemented_max);
     out += fmt::format("| `{}` | {} | {} | {} |\n", p.path, expected,
-                       p.initial_doc ? p.initial_doc : p.initial ? fmt::format("`{}`", p.initial) : "error",
+                       p.initial_doc ? p.initial_doc
+                       : p.initial   ? fmt::format("`{}`", p.initial)
+                                     : "error",
                        p.doc);
   }
   return out;

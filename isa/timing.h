@@ -10,8 +10,9 @@
 namespace dlc::timing {
 
 // Constants that the RTL's pipeline depths fix. Units: cycles (or entries).
-inline constexpr int64_t kMatrixFill = 0;    // extra cycles between a preload's last read and the first step
-inline constexpr int64_t kBroadcastFill = 1; // broadcast, without preload: after S + 1, tile loops to step loops
+inline constexpr int64_t kMatrixFill = 0;  // extra cycles between a preload's last read and the first step
+inline constexpr int64_t kBroadcastFill =
+    1;  // broadcast, without preload: after S + 1, tile loops to step loops
 inline constexpr int64_t kMatrixDrain = 3;   // retire after the last step, beyond matrix_path()
 inline constexpr int64_t kVectorDepth = 14;  // retire after the last step
 inline constexpr int64_t kStoreLatency = 2;  // last scratchpad read of a burst to AW/W
@@ -20,10 +21,10 @@ inline constexpr int64_t kLoadRetire = 1;    // last R beat to retire
 inline constexpr int64_t kEndLatency = 2;    // last retire or fetch to done
 inline constexpr int kLoadInflight = 8;      // LOAD instructions started and not retired
 inline constexpr int kStoreInflight = 8;
-inline constexpr int kFetchBuffers = 4;      // FETCH bursts requested and not consumed
+inline constexpr int kFetchBuffers = 4;  // FETCH bursts requested and not consumed
 
-// Registers on the way from a step's operands to the last column's sum: along the systolic array's diagonal, or
-// the levels of an adder tree (the first of which multiplies, too).
+// Registers on the way from a step's operands to the last column's sum: along the systolic array's diagonal,
+// or the levels of an adder tree (the first of which multiplies, too).
 inline int64_t matrix_path(const HwConfig& hw) {
   if (hw.dataflow == Dataflow::weight_stationary) return hw.rows + hw.cols;
   return std::bit_width(static_cast<unsigned>(hw.rows)) - 1;
