@@ -47,7 +47,7 @@ module dlc_matrix (
   logic [3:0]       tile_at_last, tile_advance;
   logic             tile_last;
   logic [3:1]       tile_nonzero_q;  // tile index k is not zero
-  logic [AddrW-1:0] tile_act, tile_acc, unused_wgt, next_wgt, unused_act, unused_acc;
+  logic [AddrW-1:0] tile_act, tile_acc, tile_wgt, next_wgt, unused_act, unused_acc;
   logic             accumulate_q, clear_q, act_signed_q, wgt_signed_q;
   logic [8:0]       act_zero_q, wgt_zero_q;
   logic [47:0]      step_count_q;
@@ -59,7 +59,7 @@ module dlc_matrix (
   dlc_address_walker #(.Levels(4)) u_tile_wgt (
     .clk_i, .load_i(start_o), .base_i(instr_i[dlc_isa_pkg::MATRIX_WGT_ADDRESS_LSB +: 20]),
     .stride_i(instr_i[dlc_isa_pkg::MATRIX_WGT_TILE_STRIDE_LSB +: 80]),
-    .step_i(tile_go), .advance_i(tile_advance), .addr_o(unused_wgt), .next_o(next_wgt));
+    .step_i(tile_go), .advance_i(tile_advance), .addr_o(tile_wgt), .next_o(next_wgt));
   dlc_address_walker #(.Levels(4)) u_tile_act (
     .clk_i, .load_i(start_o), .base_i(instr_i[dlc_isa_pkg::MATRIX_ACT_ADDRESS_LSB +: 20]),
     .stride_i(instr_i[dlc_isa_pkg::MATRIX_ACT_TILE_STRIDE_LSB +: 80]),
@@ -124,7 +124,7 @@ module dlc_matrix (
     logic [8:0]       tile_zero_q;
     always_ff @(posedge clk_i) begin
       if (tile_go) begin
-        tile_wgt_q    <= wgt_addr_q;
+        tile_wgt_q    <= tile_wgt;
         tile_signed_q <= wgt_signed_q;
         tile_zero_q   <= wgt_zero_q;
       end
@@ -208,7 +208,7 @@ module dlc_matrix (
   assign idle_o   = inflight_q == '0;
 
   logic unused;
-  assign unused = ^{tile_at_last, step_at_last, unused_wgt, unused_act, unused_acc, next_step_act, next_step_acc};
+  assign unused = ^{tile_at_last, step_at_last, tile_wgt, unused_act, unused_acc, next_step_act, next_step_acc};
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
