@@ -108,7 +108,7 @@ TEST_CASE("Unknown, duplicate and missing keys are named with their place") {
   check_refused(
       "  cols: 16\n", "", 2,
       "hw.yaml:4:3: array.cols: missing; expected a power of two from 4 to 128 (columns of the array: output "
-      "channels; aspect ratio at most 4:1)");
+      "channels; weight_stationary: aspect ratio at most 4:1; broadcast: rows * cols at most 1024)");
   check_refused("array:\n", "array: 5\nvector:\n", 2,
                 "hw.yaml:3:8: 'array': expected a mapping with the keys rows, cols, dataflow, preload_rows");
 }
