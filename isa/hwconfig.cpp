@@ -35,7 +35,7 @@ class HwReader {
     read_map(root, "");
     for (const HwParameter& p : hwconfig_schema()) {
       const auto found = values_.find(p.path);
-      p.set(hw, found != values_.end() ? parse(p, found->second) : initial(p, root));
+      p.set(hw, found != values_.end() ? parse(p, found->second) : initial(p, root, hw));
     }
     for (const HwFault& fault : check_hwconfig(hw)) {
       const auto found = values_.find(fault.path);
@@ -96,7 +96,10 @@ class HwReader {
     }
   }
 
-  HwValue initial(const HwParameter& p, const YAML::Node& root) const {
+  // `hw` holds the parameters of the schema's rows above.
+  HwValue initial(const HwParameter& p, const YAML::Node& root, const HwConfig& hw) const {
+    const std::string derived = p.initial_from ? p.initial_from(hw) : "";
+    if (!derived.empty()) return parse(p, YAML::Load(derived));
     if (p.initial) return parse(p, YAML::Load(p.initial));
     // Blame the innermost map that exists.
     std::string path = p.path;

@@ -2,7 +2,7 @@
 // simulators, RTL parameters and cost models. Units are in the member names or comments.
 //
 // Word widths follow from the parameters (machine contract, isa/README.md):
-//   ACT word = rows bytes            WGT word = preload_rows * cols bytes
+//   ACT word = rows bytes            WGT word = preload_rows * cols bytes (broadcast: a tile, rows * cols)
 //   ACC word = cols * 4 bytes        PAR word = lanes * 16 bytes
 //   LUT word = 256 bytes, a table
 #pragma once
@@ -34,7 +34,7 @@ struct HwConfig {
 
   int rows = 0, cols = 0;  // array: reduction x output channels
   Dataflow dataflow = Dataflow::weight_stationary;
-  int preload_rows = 1;
+  int preload_rows = 1;  // weight rows a WGT word; weight_stationary: 1, 2, 4; broadcast: rows
 
   int lanes = 0;  // vector lanes; divides rows and cols
   int taps = 1;   // multiply-accumulates per lane and cycle in window mode
@@ -69,17 +69,18 @@ struct HwConfig {
   int word_bytes(Memory m) const {
     switch (m) {
       case Memory::act: return rows;
-      case Memory::wgt: return preload_rows * cols;
+      case Memory::wgt: return wgt_word_rows() * cols;
       case Memory::acc: return cols * 4;
       case Memory::par: return lanes * 16;
       default: return kLutTableBytes;
     }
   }
+  int wgt_word_rows() const { return dataflow == Dataflow::broadcast ? rows : preload_rows; }
   int64_t words(Memory m) const { return static_cast<int64_t>(scratchpad(m).size_bytes) / word_bytes(m); }
   int64_t bank_words(Memory m) const { return words(m) / scratchpad(m).banks; }
   // Transfers between DRAM and a scratchpad move in chunks of the narrower of bus and word.
   int chunk_bytes(Memory m) const { return word_bytes(m) < bus_bytes ? word_bytes(m) : bus_bytes; }
-  int tile_words() const { return rows / preload_rows; }  // WGT words per weight tile
+  int tile_words() const { return rows / wgt_word_rows(); }  // WGT words per weight tile; broadcast: 1
   int act_groups() const { return rows / lanes; }         // vector groups per ACT word
   int acc_groups() const { return cols / lanes; }
   int fetch_burst_bytes() const {

@@ -33,7 +33,9 @@ class Checker {
 
   void check_array() {
     const int low = std::min(hw_.rows, hw_.cols), high = std::max(hw_.rows, hw_.cols);
-    if (high > 4 * low) {
+    if (hw_.dataflow == Dataflow::broadcast) {
+      check_broadcast();
+    } else if (high > 4 * low) {
       add("array.cols",
           fmt::format("expected an aspect ratio of at most 4:1 ({} to {} with rows: {}), got {}",
                       std::max(4, hw_.rows / 4), std::min(128, hw_.rows * 4), hw_.rows, hw_.cols));
@@ -42,9 +44,24 @@ class Checker {
       add("vector.lanes",
           fmt::format("expected a divisor of rows and cols, at most {}, got {}", low, hw_.lanes));
     }
-    if (hw_.rows % hw_.preload_rows != 0) {
+    if (hw_.dataflow == Dataflow::weight_stationary && hw_.preload_rows > 4) {
+      add("array.preload_rows", fmt::format("expected 1, 2 or 4, got {}", hw_.preload_rows));
+    }
+  }
+
+  // Every multiplier has its own wire from the WGT word: beyond this size nobody builds it.
+  void check_broadcast() {
+    constexpr int kMultipliers = 1024;
+    if (hw_.rows * hw_.cols > kMultipliers) {
+      add("array.cols",
+          fmt::format("expected at most {} multipliers for dataflow broadcast (cols up to {} with "
+                      "rows: {}), got {}",
+                      kMultipliers, kMultipliers / hw_.rows, hw_.rows, hw_.cols));
+    }
+    if (hw_.preload_rows != hw_.rows) {
       add("array.preload_rows",
-          fmt::format("expected a divisor of rows: {}, got {}", hw_.rows, hw_.preload_rows));
+          fmt::format("expected {} (rows: broadcast reads a whole tile at once) or nothing, got {}", hw_.rows,
+                      hw_.preload_rows));
     }
   }
 

@@ -75,13 +75,23 @@ HwParameter dataflow() {
   HwParameter p{.path = "array.dataflow",
                 .kind = Kind::choice,
                 .choices = {"weight_stationary", "broadcast"},
-                .implemented = {"weight_stationary"},
+                .implemented = {"weight_stationary", "broadcast"},
                 .doc = "weight_stationary: systolic, weights stay; broadcast: multipliers and adder trees"};
   p.set = [](HwConfig& hw, const HwValue& v) {
     hw.dataflow = v.text == "broadcast" ? Dataflow::broadcast : Dataflow::weight_stationary;
   };
   p.text = [](const HwConfig& hw) {
     return std::string(hw.dataflow == Dataflow::broadcast ? "broadcast" : "weight_stationary");
+  };
+  return p;
+}
+
+HwParameter preload_rows() {
+  HwParameter p = integer("array.preload_rows", &HwConfig::preload_rows, 1, 128, true,
+                          "weight rows shifted in a cycle (1, 2 or 4); broadcast: a whole tile, rows");
+  p.initial_doc = "broadcast: `rows`, else error";
+  p.initial_from = [](const HwConfig& hw) {
+    return hw.dataflow == Dataflow::broadcast ? std::to_string(hw.rows) : std::string();
   };
   return p;
 }
@@ -173,9 +183,10 @@ std::vector<HwParameter> make_schema() {
       integer("array.rows", &HwConfig::rows, 4, 128, true,
               "rows of the array: reduction (input channels); bytes of an ACT word"),
       integer("array.cols", &HwConfig::cols, 4, 128, true,
-              "columns of the array: output channels; aspect ratio at most 4:1"),
+              "columns of the array: output channels; weight_stationary: aspect ratio at most 4:1; "
+              "broadcast: rows * cols at most 1024"),
       dataflow(),
-      integer("array.preload_rows", &HwConfig::preload_rows, 1, 4, true, "weight rows shifted in a cycle"),
+      preload_rows(),
       precision("precision.activation", {"int8", "int16"}, "int8",
                 "matrix operand; signedness is per instruction"),
       precision("precision.weight", {"int8", "int4"}, "int8",
@@ -259,7 +270,10 @@ std::string hwconfig_reference() {
     }
     if (p.implemented_max > 0) expected += fmt::format(" (this version: {})", p.implemented_max);
     out += fmt::format("| `{}` | {} | {} | {} |\n", p.path, expected,
-                       p.initial ? fmt::format("`{}`", p.initial) : "error", p.doc);
+                       p.initial_doc ? p.initial_doc
+                       : p.initial   ? fmt::format("`{}`", p.initial)
+                                     : "error",
+                       p.doc);
   }
   return out;
 }

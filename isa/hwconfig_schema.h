@@ -2,7 +2,7 @@
 // the reference table in hwconfigs/README.md all come from it.
 //
 // How to add a hardware parameter: a member in hwconfig.h, a row here, a rule in hwconfig_rules.cpp if it
-// depends on others, the four files in hwconfigs/, and whoever uses it.
+// depends on others, the files in hwconfigs/, and whoever uses it.
 #pragma once
 #include <functional>
 #include <string>
@@ -29,6 +29,9 @@ struct HwParameter {
   int64_t min = 0, max = 0;                // integer kinds, in the unit
   bool power_of_two = false;               // integer kinds
   const char* initial = nullptr;           // value if the key is left out; null: the key is required
+  const char* initial_doc = nullptr;       // instead of `initial` in the reference table
+  // Instead of `initial`, from the parameters in the rows above; an empty text: the key is required.
+  std::function<std::string(const HwConfig&)> initial_from{};
   std::vector<const char*> choices{};      // choice and list: what is known
   std::vector<const char*> implemented{};  // choice and list: what this version can do (others: exit 3)
   int64_t implemented_max = 0;             // integer kinds: more than this is known but not done; 0: no limit

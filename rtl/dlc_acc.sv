@@ -3,7 +3,7 @@
 module dlc_acc (
   input  logic                        clk_i,
   input  logic                        rst_ni,
-  // MATRIX: a step in this cycle; column c's sum is on sum_i in step + ROWS + 3 + c
+  // MATRIX: a step in this cycle; column c's sum is on sum_i in step + SUM_LATENCY + c (broadcast: without the c)
   input  logic                        step_i,
   input  logic [dlc_pkg::ADDR_W-1:0]  step_addr_i,
   input  logic                        overwrite_i,
@@ -34,7 +34,6 @@ module dlc_acc (
   output logic [dlc_pkg::BUS_W-1:0]   st_data_o
 );
   localparam int unsigned AddrW = dlc_pkg::ADDR_W;
-  localparam int unsigned Rows  = dlc_pkg::ROWS;
   localparam int unsigned Cols  = dlc_pkg::COLS;
   localparam int unsigned Lanes = dlc_pkg::LANES;
   localparam int unsigned Sub   = dlc_pkg::ACC_SUB;
@@ -58,8 +57,8 @@ module dlc_acc (
     row_of = RowW'((32'(word) % BankWords) >> SubLog);
   endfunction
 
-  // ---- MATRIX: the step's ACC access comes ROWS + 2 cycles after its ACT read ----
-  localparam int unsigned Delay = Rows + 2;
+  // ---- MATRIX: the step's ACC access comes a cycle before its sum ----
+  localparam int unsigned Delay = dlc_pkg::SUM_LATENCY - 1;
   localparam int unsigned DelayW = $clog2(Delay);
   logic [Delay-1:0]  valid_line_q;
   logic [DelayW-1:0] slot_q;
@@ -132,21 +131,23 @@ module dlc_acc (
         assert (!(d_hit[i] && ld_hit[i])) else $error("ACC bank: VECTOR and LOAD write");
       end
     end
-    // MATRIX passes from column to column: it reads in 0 .. Cols-1 cycles from now, and writes two later.
-    logic [Cols:0]   m_line_q;  // bit k: an access that column 0 has made k+1 cycles ago
-    logic [Cols-2:0] m_read_q;  // ... and that reads
+    // MATRIX passes from column to column: it reads in 0 .. Pass-1 cycles from now, and writes two later.
+    localparam int unsigned Pass = dlc_pkg::BROADCAST != 0 ? 1 : Cols;
+    logic [Pass:0]   m_line_q;  // bit k: an access that column 0 has made k+1 cycles ago
+    logic [Pass-1:0] m_read, m_read_q;  // bit k: ... k cycles ago, and that reads
     logic            m_here;
+    assign m_read = Pass'({m_read_q, m_here && !ctrl[CtrlW-2]});
     assign m_here = ctrl[CtrlW-1] && (ctrl[RowW +: PhysW] == PhysW'(i));
     always_ff @(posedge clk_i) begin
       if (!rst_ni) begin
         m_line_q <= '0;
         m_read_q <= '0;
       end else begin
-        m_line_q <= {m_line_q[Cols-1:0], m_here};
-        m_read_q <= {m_read_q[Cols-3:0], m_here && !ctrl[CtrlW-2]};
-        assert (!(re[i] && ((|m_read_q) || (m_here && !ctrl[CtrlW-2]))))
+        m_line_q <= {m_line_q[Pass-1:0], m_here};
+        m_read_q <= m_read;
+        assert (!(re[i] && (|m_read)))
           else $error("ACC bank: MATRIX and another engine read");
-        assert (!((d_hit[i] || ld_hit[i]) && (|m_line_q[Cols:1])))
+        assert (!((d_hit[i] || ld_hit[i]) && (|m_line_q[Pass:1])))
           else $error("ACC bank: MATRIX and another engine write");
       end
     end
@@ -184,7 +185,7 @@ module dlc_acc (
     logic [Phys*32-1:0] wdata;
     logic [Sub*32-1:0]  s_data;
     logic               d_here, ld_here;
-    if (c == 0) begin : gen_first
+    if (c == 0 || dlc_pkg::BROADCAST != 0) begin : gen_first
       assign ctrl_in = ctrl;
     end else begin : gen_next
       assign ctrl_in = gen_col[c-1].ctrl_out;

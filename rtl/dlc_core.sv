@@ -157,11 +157,19 @@ module dlc_core (
     .act_zero_o(act_zero), .act_clear_o(act_clear), .acc_addr_o(m_acc_addr), .acc_overwrite_o(acc_overwrite),
     .acc_forward1_o(acc_forward1), .acc_forward2_o(acc_forward2), .retire_o(retire[dlc_isa_pkg::ENGINE_MATRIX]),
     .active_o(active[dlc_isa_pkg::ENGINE_MATRIX]), .idle_o(idle[dlc_isa_pkg::ENGINE_MATRIX]));
-  dlc_array u_array (
-    .clk_i, .rst_ni, .wgt_read_i(wgt_read), .wgt_first_i(wgt_first), .wgt_signed_i(wgt_signed),
-    .wgt_zero_i(wgt_zero), .wgt_data_i(wgt_data), .step_i(step), .step_first_i(step_first),
-    .act_signed_i(act_signed), .act_zero_i(act_zero), .act_clear_i(act_clear), .act_data_i(m_act_data),
-    .sum_o(sums));
+  if (dlc_pkg::BROADCAST != 0) begin : gen_broadcast
+    dlc_array_broadcast u_array (
+      .clk_i, .rst_ni, .wgt_read_i(wgt_read), .wgt_first_i(wgt_first), .wgt_signed_i(wgt_signed),
+      .wgt_zero_i(wgt_zero), .wgt_data_i(wgt_data), .step_i(step), .step_first_i(step_first),
+      .act_signed_i(act_signed), .act_zero_i(act_zero), .act_clear_i(act_clear), .act_data_i(m_act_data),
+      .sum_o(sums));
+  end else begin : gen_systolic
+    dlc_array u_array (
+      .clk_i, .rst_ni, .wgt_read_i(wgt_read), .wgt_first_i(wgt_first), .wgt_signed_i(wgt_signed),
+      .wgt_zero_i(wgt_zero), .wgt_data_i(wgt_data), .step_i(step), .step_first_i(step_first),
+      .act_signed_i(act_signed), .act_zero_i(act_zero), .act_clear_i(act_clear), .act_data_i(m_act_data),
+      .sum_o(sums));
+  end
 
   // ---- VECTOR ----
   logic                         a_act_re, a_acc_re, b_act_re, b_acc_re, d_act_we, d_acc_we, tap_re, param_re;

@@ -1,6 +1,8 @@
 // MATRIX controller: a front that preloads weight tiles and a back that issues a step a cycle. A tile's steps
 // begin when its preload has issued its last read and the previous tile's last step has been issued; in the same
 // cycle the front goes on to the next tile, or is free for the next instruction. No bubbles.
+// Broadcast dataflow: no preload; the front only has the tile's addresses ready, and the tile (one WGT word) is read
+// in the cycle of its first step.
 module dlc_matrix (
   input  logic                       clk_i,
   input  logic                       rst_ni,
@@ -45,7 +47,7 @@ module dlc_matrix (
   logic [3:0]       tile_at_last, tile_advance;
   logic             tile_last;
   logic [3:1]       tile_nonzero_q;  // tile index k is not zero
-  logic [AddrW-1:0] tile_act, tile_acc, unused_wgt, next_wgt, unused_act, unused_acc;
+  logic [AddrW-1:0] tile_act, tile_acc, tile_wgt, next_wgt, unused_act, unused_acc;
   logic             accumulate_q, clear_q, act_signed_q, wgt_signed_q;
   logic [8:0]       act_zero_q, wgt_zero_q;
   logic [47:0]      step_count_q;
@@ -57,7 +59,7 @@ module dlc_matrix (
   dlc_address_walker #(.Levels(4)) u_tile_wgt (
     .clk_i, .load_i(start_o), .base_i(instr_i[dlc_isa_pkg::MATRIX_WGT_ADDRESS_LSB +: 20]),
     .stride_i(instr_i[dlc_isa_pkg::MATRIX_WGT_TILE_STRIDE_LSB +: 80]),
-    .step_i(tile_go), .advance_i(tile_advance), .addr_o(unused_wgt), .next_o(next_wgt));
+    .step_i(tile_go), .advance_i(tile_advance), .addr_o(tile_wgt), .next_o(next_wgt));
   dlc_address_walker #(.Levels(4)) u_tile_act (
     .clk_i, .load_i(start_o), .base_i(instr_i[dlc_isa_pkg::MATRIX_ACT_ADDRESS_LSB +: 20]),
     .stride_i(instr_i[dlc_isa_pkg::MATRIX_ACT_TILE_STRIDE_LSB +: 80]),
@@ -116,12 +118,31 @@ module dlc_matrix (
     end
   end
 
-  assign wgt_read_o   = reading_q;
-  assign wgt_first_o  = reading_q && (word_q == '0);
-  assign wgt_re_o     = reading_q && !clear_q;
-  assign wgt_addr_o   = wgt_addr_q;
-  assign wgt_signed_o = wgt_signed_q;
-  assign wgt_zero_o   = wgt_zero_q;
+  if (dlc_pkg::BROADCAST != 0) begin : gen_tile_with_step
+    logic [AddrW-1:0] tile_wgt_q;
+    logic             tile_signed_q;
+    logic [8:0]       tile_zero_q;
+    always_ff @(posedge clk_i) begin
+      if (tile_go) begin
+        tile_wgt_q    <= tile_wgt;
+        tile_signed_q <= wgt_signed_q;
+        tile_zero_q   <= wgt_zero_q;
+      end
+    end
+    assign wgt_read_o   = step_q && step_first_q;
+    assign wgt_first_o  = wgt_read_o;
+    assign wgt_re_o     = wgt_read_o && !act_clear_o;
+    assign wgt_addr_o   = tile_wgt_q;
+    assign wgt_signed_o = tile_signed_q;
+    assign wgt_zero_o   = tile_zero_q;
+  end else begin : gen_preload
+    assign wgt_read_o   = reading_q;
+    assign wgt_first_o  = reading_q && (word_q == '0);
+    assign wgt_re_o     = reading_q && !clear_q;
+    assign wgt_addr_o   = wgt_addr_q;
+    assign wgt_signed_o = wgt_signed_q;
+    assign wgt_zero_o   = wgt_zero_q;
+  end
 
   // ---- back: steps ----
   logic [2:0] step_at_last, step_advance;
@@ -170,8 +191,8 @@ module dlc_matrix (
   assign acc_forward1_o = previous1_q && (address1_q == acc_addr_o);
   assign acc_forward2_o = previous2_q && (address2_q == acc_addr_o);
 
-  // ---- retire: the last step's last column is written ROWS + COLS + MATRIX_DRAIN cycles later ----
-  localparam int unsigned RetireDelay = dlc_pkg::ROWS + dlc_pkg::COLS + dlc_config_pkg::MATRIX_DRAIN;
+  // ---- retire: the last step's last column is written MATRIX_PATH + MATRIX_DRAIN cycles later ----
+  localparam int unsigned RetireDelay = dlc_pkg::MATRIX_PATH + dlc_config_pkg::MATRIX_DRAIN;
   logic [RetireDelay-1:0] retire_line_q;
   logic [7:0]             inflight_q;
   always_ff @(posedge clk_i) begin
@@ -187,7 +208,7 @@ module dlc_matrix (
   assign idle_o   = inflight_q == '0;
 
   logic unused;
-  assign unused = ^{tile_at_last, step_at_last, unused_wgt, unused_act, unused_acc, next_step_act, next_step_acc};
+  assign unused = ^{tile_at_last, step_at_last, tile_wgt, unused_act, unused_acc, next_step_act, next_step_acc};
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin

@@ -17,6 +17,13 @@ package dlc_pkg;
   localparam int unsigned TILE_WORDS = ROWS / PRELOAD_ROWS;
   localparam int unsigned LANES = dlc_config_pkg::LANES;
 
+  localparam int unsigned BROADCAST = dlc_config_pkg::BROADCAST;
+  localparam int unsigned TREE_LEVELS = $clog2(ROWS);  // broadcast: registers from operands to sum
+  // A step in cycle t: column c's sum leaves the array in t + SUM_LATENCY + c (broadcast: all columns at once).
+  localparam int unsigned SUM_LATENCY = BROADCAST != 0 ? TREE_LEVELS + 2 : ROWS + 3;
+  // Registers on the way to the last column's sum: retire comes MATRIX_DRAIN cycles later.
+  localparam int unsigned MATRIX_PATH = BROADCAST != 0 ? TREE_LEVELS : ROWS + COLS;
+
   localparam int unsigned BUS_BYTES = dlc_config_pkg::BUS_BYTES;
   localparam int unsigned BUS_W = 8 * BUS_BYTES;
   localparam int unsigned BUS_LOG = $clog2(BUS_BYTES);  // bus widths are powers of two from 4 bytes on

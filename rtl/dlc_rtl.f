@@ -13,6 +13,8 @@ dlc_load.sv
 dlc_store.sv
 dlc_pe.sv
 dlc_array.sv
+dlc_dot_product.sv
+dlc_array_broadcast.sv
 dlc_matrix.sv
 dlc_vector_lane.sv
 dlc_vector.sv

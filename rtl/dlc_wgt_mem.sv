@@ -1,4 +1,5 @@
-// WGT: one writer (LOAD), one reader (MATRIX's preload). Its banks bring no ports, so they are not modelled.
+// WGT: one writer (LOAD), one reader (MATRIX). Its banks bring no ports, so they are not modelled. A word wider than
+// the bus (broadcast: a whole tile) is filled chunk by chunk: an SRAM a chunk, read side by side.
 module dlc_wgt_mem (
   input  logic                        clk_i,
   input  logic                        re_i,
@@ -29,24 +30,28 @@ module dlc_wgt_mem (
     .valid_i(ld_valid_i), .sp_i(ld_sp_i), .lo_i(ld_lo_i), .n_i(ld_n_i), .data_i(ld_data_i),
     .we_o(ld_we), .addr_o(ld_word), .group_o(ld_group), .data_o(ld_data));
 
-  logic [SubW-1:0]  sub, sub_q;
-  logic [WordW-1:0] rdata[Sub];
+  logic [SubW-1:0]      sub;
+  logic [Sub*WordW-1:0] rdata;
   if (Sub > 1) begin : gen_sub_number
     assign sub = addr_i[SubLog-1:0];
   end else begin : gen_no_sub
     assign sub = '0;
   end
-  always_ff @(posedge clk_i) if (re_i) sub_q <= sub;
 
   for (genvar s = 0; s < Sub; s++) begin : gen_sram
-    logic [Chunks-1:0] we;
     for (genvar g = 0; g < Chunks; g++) begin : gen_chunk
-      assign we[g] = ld_we[s] && (ld_group == ChunkNumW'(g));
+      dlc_scratchpad_bank #(.Width(ChunkW), .Granule(ChunkW), .Words(Depth), .ReadPorts(1)) u_sram (
+        .clk_i, .we_i(ld_we[s] && (ld_group == ChunkNumW'(g))),
+        .waddr_i(RowW'(ld_word[s*AddrW +: AddrW] >> SubLog)), .wdata_i(ld_data[s*ChunkW +: ChunkW]),
+        .re_i(re_i && (sub == SubW'(s))), .raddr_i(RowW'(addr_i >> SubLog)),
+        .rdata_o(rdata[s*WordW + g*ChunkW +: ChunkW]));
     end
-    dlc_scratchpad_bank #(.Width(WordW), .Granule(ChunkW), .Words(Depth), .ReadPorts(1)) u_sram (
-      .clk_i, .we_i(we), .waddr_i(RowW'(ld_word[s*AddrW +: AddrW] >> SubLog)),
-      .wdata_i({Chunks{ld_data[s*ChunkW +: ChunkW]}}),
-      .re_i(re_i && (sub == SubW'(s))), .raddr_i(RowW'(addr_i >> SubLog)), .rdata_o(rdata[s]));
   end
-  assign data_o = rdata[sub_q];
+  if (Sub == 1) begin : gen_one
+    assign data_o = rdata;
+  end else begin : gen_select
+    logic [SubW-1:0] sub_q;
+    always_ff @(posedge clk_i) if (re_i) sub_q <= sub;
+    assign data_o = rdata[32'(sub_q)*WordW +: WordW];
+  end
 endmodule

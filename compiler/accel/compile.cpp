@@ -6,6 +6,7 @@
 
 #include "compiler/accel/allocate.h"
 #include "compiler/accel/dependencies.h"
+#include "compiler/accel/layout.h"
 #include "compiler/accel/lowering.h"
 #include "compiler/accel/plan.h"
 #include "compiler/accel/schedule.h"
@@ -24,8 +25,10 @@ void lower_layer(Lowering& l) {
       return lower_depthwise(l);
     case LayerKind::pool:
       return lower_pool(l);
-    case LayerKind::add:
-      return lower_add(l);
+    case LayerKind::combine:
+      return lower_combine(l);
+    case LayerKind::copy:
+      return lower_copy(l);
   }
 }
 
@@ -35,6 +38,15 @@ struct Lowered {
   DramImage dram;
 };
 
+void place_in_dram(TensorPlan& t, DramImage& dram, const HwConfig& hw) {
+  if (!t.in_dram || t.place.root >= 0) return;
+  if (t.constant)
+    t.address = dram.add_constant(
+        t.name, pack_blocked({t.shape.n, t.shape.c, t.shape.h, t.shape.w}, *t.constant, hw.rows, 0));
+  else
+    t.address = dram.reserve(static_cast<uint64_t>(t.words() * hw.rows));
+}
+
 // Lowers under growing limits until every buffer has a place.
 Lowered lower_network(const Network& network, const HwConfig& hw, const AccelOptions& options) {
   PlanLimits limits;
@@ -42,8 +54,7 @@ Lowered lower_network(const Network& network, const HwConfig& hw, const AccelOpt
     Lowered out{network, std::nullopt, {}};
     out.graph.emplace(hw);
     const std::vector<LayerTiling> tilings = plan_layers(out.net, hw, options.keep_resident, limits);
-    for (TensorPlan& t : out.net.tensors)
-      if (t.in_dram) t.address = out.dram.reserve(static_cast<uint64_t>(t.words() * hw.rows));
+    for (TensorPlan& t : out.net.tensors) place_in_dram(t, out.dram, hw);
     for (int layer = 0; layer < static_cast<int>(out.net.layers.size()); ++layer) {
       Lowering l{*out.graph, out.net, out.dram, hw, tilings[layer], layer};
       lower_layer(l);
@@ -78,7 +89,7 @@ TensorInfo tensor_info(const ir::Graph& graph, ir::ValueId value, const TensorPl
 
 void add_tensors(Program& p, const ir::Graph& graph, const Network& net, const HwConfig& hw) {
   for (const TensorPlan& t : net.tensors) {
-    if (!t.in_dram) continue;
+    if (!t.in_dram || !t.value.valid() || t.constant || t.place.root >= 0) continue;
     p.tensors.push_back(tensor_info(graph, t.value, t, hw));
     if (t.region_input) p.inputs.push_back(t.name);
   }

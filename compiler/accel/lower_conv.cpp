@@ -316,7 +316,7 @@ class ConvLowering {
         for (VectorLoop& loop : loops) loop.a = 0;  // any written accumulators do: the multiplier is 0
       loops.push_back(
           {rows.size(), columns.size() * cg, residual.row_stride * ag, out.row_stride * ag, 0, 0});
-      loops.push_back({columns.size(), cg, ag, ag, 0, 0});
+      loops.push_back({columns.size(), cg, ag, out.column_stride * ag, 0, 0});
       l_.add_vector(i, refs, loops, {}, "drain rows " + text(rows) + " output blocks " + text(chunk));
     };
     const int64_t computed = std::min(groups.end, chunk.end * cg);

@@ -9,16 +9,19 @@ namespace {
 constexpr int64_t kMaxCount = 65535;  // bits of a loop count
 
 // DRAM <-> ACT copy of a box; the same fields for LOAD and STORE.
+// at: where the tensor lies in `t`, its root.
 template <typename Copy>
-Copy box_copy(const TensorPlan& t, const Box& box, const ActView& view, int rows_bytes) {
+Copy box_copy(const TensorPlan& t, const Placement& at, const Box& box, const ActView& view, int rows_bytes) {
   const int64_t map = t.shape.h * t.shape.w;
   Copy c;
   c.memory = Memory::act;
   const int64_t first =
-      ((box.image * t.blocks + box.blocks.begin) * map + box.rows.begin * t.shape.w + box.columns.begin);
+      ((box.image + at.image) * t.blocks + box.blocks.begin + at.block) * map +
+      at.map_row(box.rows.begin) * t.shape.w + at.map_column(box.columns.begin);
   c.dram_address = t.address + static_cast<uint64_t>(first * rows_bytes);
   c.address = static_cast<uint32_t>(view.at(box.blocks.begin, box.rows.begin, box.columns.begin));
-  const bool full_width = box.columns.size() == t.shape.w && view.row_stride == t.shape.w;
+  const bool full_width =
+      box.columns.size() == t.shape.w && view.row_stride == t.shape.w && at.row_step == 1;
   const bool full_map = full_width && box.rows.size() == t.shape.h && view.block_stride == map;
   const int64_t width = box.columns.size(), height = box.rows.size(), blocks = box.blocks.size();
   if (full_map) {
@@ -29,10 +32,15 @@ Copy box_copy(const TensorPlan& t, const Box& box, const ActView& view, int rows
     c.stride = {0, 0, static_cast<int32_t>(view.block_stride)};
     c.dram_stride = {0, 0, static_cast<int32_t>(map * rows_bytes)};
   } else {
-    c.row_bytes = static_cast<uint32_t>(width * rows_bytes);
-    c.count = {1, static_cast<uint32_t>(blocks), static_cast<uint32_t>(height)};
-    c.stride = {0, static_cast<int32_t>(view.block_stride), static_cast<int32_t>(view.row_stride)};
-    c.dram_stride = {0, static_cast<int32_t>(map * rows_bytes), static_cast<int32_t>(t.shape.w * rows_bytes)};
+    const bool gaps = at.column_step > 1;
+    c.row_bytes = static_cast<uint32_t>((gaps ? 1 : width) * rows_bytes);
+    c.count = {static_cast<uint32_t>(blocks), static_cast<uint32_t>(height),
+               static_cast<uint32_t>(gaps ? width : 1)};
+    c.stride = {static_cast<int32_t>(view.block_stride), static_cast<int32_t>(view.row_stride),
+                static_cast<int32_t>(gaps ? view.column_stride : 0)};
+    c.dram_stride = {static_cast<int32_t>(map * rows_bytes),
+                     static_cast<int32_t>(at.row_step * t.shape.w * rows_bytes),
+                     static_cast<int32_t>(gaps ? at.column_step * rows_bytes : 0)};
   }
   return c;
 }
@@ -123,16 +131,19 @@ ActView Lowering::strip(int t, const Box& box, const char* what) {
 }
 
 ActView Lowering::resident(int t, int64_t image) {
-  TensorPlan& p = tensor(t);
+  const Placement at = net.placement(t);
+  TensorPlan& p = tensor(at.root);
   const int64_t map = p.shape.h * p.shape.w;
   if (p.buffer < 0)
     p.buffer = graph.add_buffer(Memory::act, p.words(), "tensor '" + p.name + "'", layer, true);
-  return {p.buffer, image * p.blocks * map, map, p.shape.w, 0, 0, 0};
+  const int64_t base = ((image + at.image) * p.blocks + at.block) * map + at.row * p.shape.w + at.column;
+  return {p.buffer, base, map, at.row_step * p.shape.w, 0, 0, 0, at.column_step};
 }
 
-void Lowering::load_resident_input(int t) {
+void Lowering::load_resident_input(int part) {
+  const int t = net.root(part);
   const TensorPlan& p = tensor(t);
-  if (!p.region_input || !p.resident || p.buffer >= 0) return;
+  if ((!p.region_input && !p.constant) || !p.resident || p.buffer >= 0) return;
   // Strips of about 4 KiB: short enough that the first readers begin early, long enough for full bursts.
   const int64_t row_bytes = p.blocks * p.shape.w * hw.rows;
   const int64_t step = std::max<int64_t>(1, 4096 / row_bytes);
@@ -140,7 +151,7 @@ void Lowering::load_resident_input(int t) {
     for (int64_t r = 0; r < p.shape.h; r += step) {
       const Box box{n, {0, p.blocks}, {r, std::min(r + step, p.shape.h)}, {0, p.shape.w}};
       const ActView view = resident(t, n);
-      graph.add_task(box_copy<isa::Load>(p, box, view, hw.rows), {.a = view.buffer}, layer,
+      graph.add_task(box_copy<isa::Load>(p, {t}, box, view, hw.rows), {.a = view.buffer}, layer,
                      "load " + box_note(p, box));
     }
 }
@@ -151,7 +162,7 @@ ActView Lowering::read_box(int t, const Box& box) {
     return resident(t, box.image);
   }
   const ActView view = strip(t, box, "input strip");
-  graph.add_task(box_copy<isa::Load>(tensor(t), box, view, hw.rows), {.a = view.buffer}, layer,
+  graph.add_task(box_copy<isa::Load>(tensor(net.root(t)), net.placement(t), box, view, hw.rows), {.a = view.buffer}, layer,
                  "load " + box_note(tensor(t), box));
   return view;
 }
@@ -162,7 +173,7 @@ ActView Lowering::write_box(int t, const Box& box) {
 
 void Lowering::finish_box(int t, const Box& box, const ActView& view, const std::string& note) {
   if (!tensor(t).in_dram) return;
-  graph.add_task(box_copy<isa::Store>(tensor(t), box, view, hw.rows), {.a = view.buffer}, layer,
+  graph.add_task(box_copy<isa::Store>(tensor(net.root(t)), net.placement(t), box, view, hw.rows), {.a = view.buffer}, layer,
                  "store " + note);
 }
 

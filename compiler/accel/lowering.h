@@ -33,8 +33,10 @@ struct ActView {
   int buffer = -1;
   int64_t base = 0, block_stride = 0, row_stride = 0;
   int64_t block0 = 0, row0 = 0, column0 = 0;
+  int64_t column_stride = 1;  // others only where the tensor is interleaved with others (Placement)
   int64_t at(int64_t block, int64_t row, int64_t column) const {
-    return base + (block - block0) * block_stride + (row - row0) * row_stride + (column - column0);
+    return base + (block - block0) * block_stride + (row - row0) * row_stride +
+           (column - column0) * column_stride;
   }
 };
 
@@ -101,6 +103,9 @@ void write_parameters(const ir::Rescale& rescale, int64_t channels, int64_t grou
 // Operand B from ACT and the second rescale.
 void set_linear_combine(isa::Vector& vector, const ir::LinearCombine& combine, bool b_signed);
 
+// The boxes of the output that the tiling makes, images outermost, channel blocks innermost.
+void for_boxes(Lowering& l, const std::function<void(const Box&)>& visit);
+
 // The lowerings; each emits the whole layer.
 // beside: called between a tile's MATRIX work and its drain, with the tile's output-channel chunk (index of
 // count), image, rows and columns: what VECTOR does while MATRIX works. May be empty.
@@ -108,6 +113,7 @@ using Beside = std::function<void(int64_t index, int64_t count, int64_t image, R
 void lower_conv(Lowering& l, const Beside& beside);
 void lower_depthwise(Lowering& l);
 void lower_pool(Lowering& l);
-void lower_add(Lowering& l);
+void lower_combine(Lowering& l);
+void lower_copy(Lowering& l);
 
 }  // namespace dlc::accel

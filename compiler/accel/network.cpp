@@ -1,19 +1,9 @@
-#include "compiler/accel/network.h"
-
-#include <algorithm>
-#include <map>
-#include <set>
+#include "compiler/accel/network_builder.h"
 
 #include "compiler/accel/compile.h"
-#include "isa/error.h"
 
 namespace dlc::accel {
 namespace {
-
-using ir::Graph;
-using ir::Node;
-using ir::NodeId;
-using ir::ValueId;
 
 constexpr int64_t kMaxStep = 65535;  // loop counts have 16 bits
 
@@ -43,6 +33,20 @@ bool is_free_view(const Nchw& from, const Nchw& to) {
   return from.n == to.n && to.c == from.c * from.h * from.w && to.h == 1 && to.w == 1;
 }
 
+// Parts that lie apart in channels and are not whole blocks go through a permutation, which has no other steps.
+std::optional<std::string> check_place(const Graph& graph, const Node& node) {
+  const auto& q = std::get<ir::QPlace>(node.payload);
+  const Nchw y = as_nchw(graph.value(node.outputs[0]).shape);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (graph.value(node.inputs[i]).is_constant()) return "an operand is a constant";
+    const Nchw x = as_nchw(graph.value(node.inputs[i]).shape);
+    const bool whole_map = x.n == y.n && x.h == y.h && x.w == y.w;
+    if (q.step[4 * i] != 1 || q.step[4 * i + 1] != 1 || (x.c != y.c && !whole_map))
+      return "it places parts apart in channels and in another dimension at once";
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> check_flattened_use(const Graph& graph, const Node& view) {
   for (const ir::Use& use : graph.consumers(view.outputs[0])) {
     const Node& reader = graph.node(use.node);
@@ -53,57 +57,6 @@ std::optional<std::string> check_flattened_use(const Graph& graph, const Node& v
   }
   return std::nullopt;
 }
-
-struct Builder {
-  const Graph& graph;
-  const HwConfig& hw;
-  Network net;
-  std::set<NodeId> members;
-  std::map<ValueId, int> storage;  // value -> tensor; views share their source's
-
-  int tensor_of(ValueId id) {
-    if (auto it = storage.find(id); it != storage.end()) return it->second;
-    const ir::Value& v = graph.value(id);
-    TensorPlan t;
-    t.value = id;
-    t.name = v.name;
-    t.shape = as_nchw(v.shape);
-    t.blocks = ceil_div(t.shape.c, hw.rows);
-    t.is_signed = v.type == ir::ElementType::int8;
-    t.in_dram = true;
-    net.tensors.push_back(t);
-    return storage[id] = static_cast<int>(net.tensors.size()) - 1;
-  }
-
-  bool leaves_region(ValueId id) const {
-    if (graph.is_output(id)) return true;
-    for (const ir::Use& u : graph.consumers(id))
-      if (!members.count(u.node)) return true;
-    return false;
-  }
-
-  int read(ValueId id, int layer) {
-    const int t = tensor_of(id);
-    const NodeId producer = graph.producer(net.tensors[t].value);
-    if (!producer.valid() || !members.count(producer)) net.tensors[t].region_input = true;
-    net.tensors[t].last_use = std::max(net.tensors[t].last_use, layer);
-    return t;
-  }
-
-  void add_view(const Node& node) {
-    const int t = tensor_of(node.inputs[0]);
-    storage[node.outputs[0]] = t;
-    if (!leaves_region(node.outputs[0])) return;
-    if (net.tensors[t].shape != as_nchw(graph.value(node.outputs[0]).shape))
-      throw UserError(ErrorKind::unsupported, node.where(),
-                      "a flattened result cannot leave the accelerator");
-    net.tensors[t].region_output = true;
-    net.output_views.push_back({node.outputs[0], t});
-  }
-
-  void add_layer(NodeId id);
-  void describe(const Node& node, const LayerPlan& layer);
-};
 
 // Accumulators wrap at 32 bits; the sum of |w - w_zero| bounds what a channel can reach.
 void check_accumulator(const LayerPlan& layer, const ir::QConv& conv, int64_t out_channels, bool x_signed) {
@@ -124,7 +77,7 @@ void check_accumulator(const LayerPlan& layer, const ir::QConv& conv, int64_t ou
   }
 }
 
-void fill_conv(Builder& b, const Node& node, const ir::QConv& conv, LayerPlan& layer) {
+void fill_conv(NetworkBuilder& b, const Node& node, const ir::QConv& conv, LayerPlan& layer) {
   const ir::Value& weights = b.graph.value(node.inputs[1]);
   layer.conv = &conv;
   layer.weights = weights.data->data();
@@ -153,16 +106,46 @@ int64_t valid_taps(int64_t out, int64_t in, int64_t kernel, int64_t stride, int6
   return count;
 }
 
-void Builder::describe(const Node& node, const LayerPlan& layer) {
+// What refusal() cannot see at one node: a flattened view that reached its reader through a second view.
+void check_storage(const NetworkBuilder& b, const Node& node, const LayerPlan& layer) {
+  const Nchw x = b.net.tensors[layer.x].shape;
+  const bool fully_connected =
+      layer.conv && layer.conv->kernel == std::array<int64_t, 2>{1, 1} && layer.conv->groups == 1;
+  const bool second_moved =
+      layer.second >= 0 &&
+      b.net.tensors[layer.second].shape != as_nchw(b.graph.value(node.inputs.at(layer.conv ? 2 : 1)).shape);
+  if ((x != as_nchw(b.graph.value(node.inputs[0]).shape) && !fully_connected) || second_moved)
+    throw UserError(ErrorKind::unsupported, node.where(),
+                    "reads a tensor that was flattened over H and W, which only a fully connected layer can");
+}
+
+const char* layer_text(const LayerPlan& layer) {
+  switch (layer.kind) {
+    case LayerKind::conv:
+      return layer.permutation ? "Permute" : "Conv";
+    case LayerKind::depthwise:
+      return "DepthwiseConv";
+    case LayerKind::copy:
+      return "Copy";
+    case LayerKind::pool:
+      return layer.pool->kind == ir::QPool::Kind::max ? "MaxPool" : "AveragePool";
+    case LayerKind::combine:
+      break;
+  }
+  if (layer.add) return "Add";
+  return layer.binary->kind == ir::QBinary::Kind::multiply  ? "Mul"
+         : layer.binary->kind == ir::QBinary::Kind::maximum ? "Max"
+                                                            : "Min";
+}
+
+}  // namespace
+
+void NetworkBuilder::describe(const Node& node, const LayerPlan& layer) {
   Layer info;
   info.name = node.name;
-  info.op = layer.kind == LayerKind::conv              ? "Conv"
-            : layer.kind == LayerKind::depthwise       ? "DepthwiseConv"
-            : layer.kind == LayerKind::add             ? "Add"
-            : layer.pool->kind == ir::QPool::Kind::max ? "MaxPool"
-                                                       : "AveragePool";
+  info.op = layer_text(layer);
   info.onnx_nodes = node.onnx_nodes;
-  if (layer.conv) {
+  if (layer.conv && !layer.permutation) {
     const Nchw x = net.tensors[layer.x].shape, y = net.tensors[layer.y].shape;
     const Window& w = layer.window;
     const int64_t per_tap = y.n * y.c * (layer.in_channels / layer.conv->groups);
@@ -173,21 +156,11 @@ void Builder::describe(const Node& node, const LayerPlan& layer) {
   net.info.push_back(std::move(info));
 }
 
-// What refusal() cannot see at one node: a flattened view that reached its reader through a second view.
-void check_storage(const Builder& b, const Node& node, const LayerPlan& layer) {
-  const Nchw x = b.net.tensors[layer.x].shape;
-  const bool fully_connected =
-      layer.conv && layer.conv->kernel == std::array<int64_t, 2>{1, 1} && layer.conv->groups == 1;
-  const bool second_moved =
-      layer.second >= 0 && b.net.tensors[layer.second].shape != b.net.tensors[layer.y].shape;
-  if ((x != as_nchw(b.graph.value(node.inputs[0]).shape) && !fully_connected) || second_moved)
-    throw UserError(ErrorKind::unsupported, node.where(),
-                    "reads a tensor that was flattened over H and W, which only a fully connected layer can");
-}
-
-void Builder::add_layer(NodeId id) {
+void NetworkBuilder::add_layer(NodeId id) {
   const Node& node = graph.node(id);
   if (node.is("reshape")) return add_view(node);
+  if (node.is("qplace")) return add_place(id);
+  if (node.is("qtake")) return add_take(id);
   const int index = static_cast<int>(net.layers.size());
   LayerPlan layer;
   layer.node = id;
@@ -201,8 +174,12 @@ void Builder::add_layer(NodeId id) {
     if (conv->residual) layer.second = read(node.inputs.at(2), index);
     fill_conv(*this, node, *conv, layer);
   } else if (const auto* add = std::get_if<ir::QAdd>(&node.payload)) {
-    layer.kind = LayerKind::add;
+    layer.kind = LayerKind::combine;
     layer.add = add;
+    layer.second = read(node.inputs.at(1), index);
+  } else if (const auto* binary = std::get_if<ir::QBinary>(&node.payload)) {
+    layer.kind = LayerKind::combine;
+    layer.binary = binary;
     layer.second = read(node.inputs.at(1), index);
   } else {
     const auto& pool = std::get<ir::QPool>(node.payload);
@@ -211,11 +188,13 @@ void Builder::add_layer(NodeId id) {
     layer.window = {pool.kernel, pool.stride, pool.dilation, pool.pad};
   }
   check_storage(*this, node, layer);
+  push(node, std::move(layer));
+}
+
+void NetworkBuilder::push(const Node& node, LayerPlan layer) {
   describe(node, layer);
   net.layers.push_back(std::move(layer));
 }
-
-}  // namespace
 
 std::optional<std::string> refusal(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
@@ -224,16 +203,22 @@ std::optional<std::string> refusal(const Graph& graph, NodeId id) {
     if (!node.inputs[i].valid()) continue;
     if (auto why = check_value(graph, node.inputs[i])) return why;
     const bool is_weight = i == 1 && std::holds_alternative<ir::QConv>(node.payload);
-    if (!is_weight && graph.value(node.inputs[i]).is_constant())
-      return "operand '" + graph.value(node.inputs[i]).name +
-             "' is a constant; the accelerator reads constants as weights only";
+    if (is_weight || !graph.value(node.inputs[i]).is_constant()) continue;
+    if (i == 0 && !std::holds_alternative<ir::QAdd>(node.payload) &&
+        !std::holds_alternative<ir::QBinary>(node.payload))
+      return "operand '" + graph.value(node.inputs[i]).name + "' is a constant";
   }
   for (ValueId v : node.outputs)
     if (auto why = check_value(graph, v)) return why;
   if (const auto* conv = std::get_if<ir::QConv>(&node.payload)) return check_conv(graph, node, *conv);
-  if (std::holds_alternative<ir::QAdd>(node.payload)) {
-    if (graph.value(node.inputs[0]).shape != graph.value(node.inputs[1]).shape)
-      return "its operands differ in shape";
+  if (std::holds_alternative<ir::QAdd>(node.payload) || std::holds_alternative<ir::QBinary>(node.payload)) {
+    if (as_nchw(graph.value(node.inputs[0]).shape).c != as_nchw(graph.value(node.inputs[1]).shape).c)
+      return "one operand would be repeated along the channels";
+    return std::nullopt;
+  }
+  if (std::holds_alternative<ir::QPlace>(node.payload)) return check_place(graph, node);
+  if (const auto* take = std::get_if<ir::QTake>(&node.payload)) {
+    if (take->step[0] != 1) return "it takes every " + std::to_string(take->step[0]) + "th image";
     return std::nullopt;
   }
   if (const auto* pool = std::get_if<ir::QPool>(&node.payload)) {
@@ -249,11 +234,12 @@ std::optional<std::string> refusal(const Graph& graph, NodeId id) {
 }
 
 Network build_network(const Graph& graph, const std::vector<NodeId>& region, const HwConfig& hw) {
-  Builder b{graph, hw, {}, {region.begin(), region.end()}, {}};
+  NetworkBuilder b{graph, hw, {}, {region.begin(), region.end()}, {}};
   for (NodeId id : region) {
     if (auto why = refusal(graph, id)) throw UserError(ErrorKind::unsupported, graph.node(id).where(), *why);
     b.add_layer(id);
   }
+  b.finish_parts();
   return std::move(b.net);
 }
 

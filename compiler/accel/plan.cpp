@@ -15,11 +15,13 @@ Lifetime lifetime(const Network& net, int t) {
   const TensorPlan& p = net.tensors[t];
   int first = p.producer;
   for (size_t i = 0; first < 0 && i < net.layers.size(); ++i)
-    if (net.layers[i].x == t || net.layers[i].second == t) first = static_cast<int>(i);
+    for (int read : {net.layers[i].x, net.layers[i].second})
+      if (read >= 0 && net.root(read) == t) first = static_cast<int>(i);
   return {first, std::max(p.last_use, first)};
 }
 
 bool lives_at(const Network& net, int t, int layer) {
+  if (net.tensors[t].place.root >= 0) return false;  // its root does
   const Lifetime life = lifetime(net, t);
   return net.tensors[t].resident && life.first <= layer && layer <= life.last;
 }
@@ -40,8 +42,10 @@ int victim(const Network& net, int layer) {
 void place_tensors(Network& net, bool keep_resident, const PlanLimits& limits) {
   for (int t = 0; t < static_cast<int>(net.tensors.size()); ++t) {
     TensorPlan& p = net.tensors[t];
-    p.resident = keep_resident && !limits.evicted.count(t);
-    p.in_dram = p.region_input || p.region_output || !p.resident;
+    const int root = net.root(t);
+    const TensorPlan& r = net.tensors[root];
+    p.resident = keep_resident && !limits.evicted.count(root);
+    p.in_dram = r.region_input || r.region_output || r.constant || !p.resident;
     p.buffer = -1;
   }
 }

@@ -67,6 +67,12 @@ Axis window_axis(const Network& net, const LayerPlan& layer, int axis) {
 
 BlockRange input_blocks(const Network& net, const LayerPlan& layer, const HwConfig& hw, int64_t b0,
                         int64_t b1) {
+  if (!layer.band.empty()) {
+    BlockRange r{layer.band[b0].begin, layer.band[b0].end};
+    for (int64_t b = b0; b < std::min<int64_t>(b1, static_cast<int64_t>(layer.band.size())); ++b)
+      r = {std::min(r.begin, layer.band[b].begin), std::max(r.end, layer.band[b].end)};
+    return r;
+  }
   const int64_t groups = layer.conv->groups, channels = layer.in_channels;
   if (groups == 1) return {0, net.tensors[layer.x].blocks};
   const int64_t out_channels = net.tensors[layer.y].shape.c;

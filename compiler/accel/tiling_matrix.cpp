@@ -1,6 +1,7 @@
 // Tile sizes for MATRIX: every combination of output rectangle, channel chunk, reduction split and loop
 // order.
 #include "compiler/accel/tiling_search.h"
+#include "isa/timing.h"
 
 namespace dlc::accel {
 namespace {
@@ -19,7 +20,7 @@ class MatrixSearch {
     const int64_t pixels = p.y.h * p.y.w;
     valid_ = static_cast<double>(count_valid(p.rows, {0, p.y.h}) * count_valid(p.columns, {0, p.y.w})) /
              static_cast<double>(pixels * p.rows.kernel * p.columns.kernel);
-    grouped_ = p.layer.conv->groups > 1;
+    grouped_ = p.layer.conv->groups > 1 || !p.layer.band.empty();
   }
 
   std::optional<LayerTiling> run() {
@@ -125,7 +126,7 @@ class MatrixSearch {
     // The next layer waits for the last drain, unless it can begin with the first rows.
     const double drain = static_cast<double>(t.blocks * matrix_rows * t.columns * hw.acc_groups());
     const bool rows_early = !t.channels_outer && t.rows < p_.y.h;
-    cost.fill += rows_early ? 0.3 * drain : drain + hw.rows + hw.cols + kHandover;
+    cost.fill += rows_early ? 0.3 * drain : drain + static_cast<double>(timing::matrix_path(hw)) + kHandover;
     if (p_.x_strips || p_.y_stored) cost.fill += 2 * hw.memory_latency;
     cost.fill += kTileTax * static_cast<double>(strips * chunks * reductions);
     t.cycles = cost.total();

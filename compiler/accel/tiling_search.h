@@ -62,7 +62,7 @@ inline constexpr double kHandover = 60;  // from one layer's last drain to the n
 std::optional<LayerTiling> search_matrix(const Problem& problem, int64_t vector_blocks, bool divide_rows,
                                          int64_t vector_words);
 
-// Depthwise convolution, pool or addition on VECTOR.
+// Depthwise convolution, pool, combination or copy on VECTOR.
 std::optional<LayerTiling> search_vector(const Problem& problem);
 
 // PAR words that one channel group of a depthwise layer needs: parameters and the taps of every border

@@ -21,7 +21,9 @@ std::optional<LayerTiling> search_vector(const Problem& p) {
   const HwConfig& hw = p.hw;
   const bool depthwise = p.layer.kind == LayerKind::depthwise;
   const int64_t par = depthwise ? depthwise_words(p) * hw.act_groups() : 0;
-  const int64_t taps = count_valid(p.rows, {0, p.y.h}) * count_valid(p.columns, {0, p.y.w});
+  const bool no_window = p.layer.kind == LayerKind::combine || p.layer.kind == LayerKind::copy;
+  const int64_t taps = no_window ? p.y.h * p.y.w
+                                 : count_valid(p.rows, {0, p.y.h}) * count_valid(p.columns, {0, p.y.w});
   const double groups = static_cast<double>(p.y.n * p.out_blocks * hw.act_groups());
   std::optional<LayerTiling> best;
   for (int64_t columns : halvings(p.y.w, 1)) {

@@ -313,6 +313,12 @@ struct FieldParser {
     key(name);
     v = checked<bool>(p.number<int64_t>()) ? QPool::Kind::average : QPool::Kind::max;
   }
+  void operator()(const char* name, QBinary::Kind& v) {
+    key(name);
+    const auto kind = p.number<int64_t>();
+    if (kind < 0 || kind > 2) p.fail("expected 0 (multiply), 1 (maximum) or 2 (minimum)");
+    v = static_cast<QBinary::Kind>(kind);
+  }
   template <typename T, size_t N>
   void operator()(const char* name, std::array<T, N>& v) {
     key(name);
@@ -352,6 +358,21 @@ Payload Parser::payload(const Node& n) {
   if (n.op == "qpool") {
     QPool q;
     visit_pool(p, q);
+    return q;
+  }
+  if (n.op == "qbinary") {
+    QBinary q;
+    visit_binary(p, q);
+    return q;
+  }
+  if (n.op == "qplace") {
+    QPlace q;
+    visit_place(p, q);
+    return q;
+  }
+  if (n.op == "qtake") {
+    QTake q;
+    visit_take(p, q);
     return q;
   }
   fail("'" + n.op + "' is no operator of domain dlc");

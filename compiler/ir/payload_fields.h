@@ -54,4 +54,29 @@ void visit_pool(V& v, Op& q) {
   v("high", q.high);
 }
 
+template <typename V, typename Op>
+void visit_binary(V& v, Op& q) {
+  v("kind", q.kind);
+  v("a_zero", q.a_zero);
+  v("b_zero", q.b_zero);
+  v("multiplier", q.multiplier);
+  v("shift", q.shift);
+  v("zero", q.zero);
+  v("low", q.low);
+  v("high", q.high);
+}
+
+template <typename V, typename Op>
+void visit_place(V& v, Op& q) {
+  v("offset", q.offset);
+  v("step", q.step);
+}
+
+template <typename V, typename Op>
+void visit_take(V& v, Op& q) {
+  v("offset", q.offset);
+  v("step", q.step);
+  v("channels", q.channels);
+}
+
 }  // namespace dlc::ir

@@ -85,6 +85,10 @@ struct FieldPrinter {
     key(name);
     text += v == QPool::Kind::max ? "0" : "1";
   }
+  void operator()(const char* name, const QBinary::Kind& v) {
+    key(name);
+    text += number(static_cast<int>(v));
+  }
   template <typename T, size_t N>
   void operator()(const char* name, const std::array<T, N>& v) {
     key(name);
@@ -113,6 +117,12 @@ std::string payload_text(const Payload& payload) {
     visit_combine(p, a->combine);
   } else if (const auto* pool = std::get_if<QPool>(&payload)) {
     visit_pool(p, *pool);
+  } else if (const auto* binary = std::get_if<QBinary>(&payload)) {
+    visit_binary(p, *binary);
+  } else if (const auto* place = std::get_if<QPlace>(&payload)) {
+    visit_place(p, *place);
+  } else if (const auto* take = std::get_if<QTake>(&payload)) {
+    visit_take(p, *take);
   }
   return p.text;
 }

@@ -45,7 +45,7 @@ struct QConv {
   std::optional<LinearCombine> residual;
 };
 
-// qadd: inputs a, b of equal shape.
+// qadd: inputs a, b; dimensions of 1 are repeated (NumPy broadcasting; equal ranks).
 struct QAdd {
   LinearCombine combine;
 };
@@ -63,6 +63,35 @@ struct QPool {
   // then clamp.
   std::vector<numerics::FixedPoint> factor;
   int32_t zero = 0, low = -128, high = 127;
+};
+
+// qbinary: inputs a, b, broadcast as in qadd. multiply: numerics::combine_multiply(a - a_zero, b - b_zero);
+// maximum, minimum: numerics::combine_select of the same differences, so both operands have one scale.
+struct QBinary {
+  enum class Kind { multiply, maximum, minimum } kind = Kind::multiply;
+  int32_t a_zero = 0, b_zero = 0;
+  uint32_t multiplier = 0;
+  int shift = 0;
+  int32_t zero = 0, low = -128, high = 127;
+};
+
+// qplace: the output is put together from its inputs, which cover it once: input i's element at (n,c,h,w) is
+// the output's at offset[4i..4i+3] + (n,c,h,w) * step[4i..4i+3]. Concatenation along any axis (step 1), and
+// interleaving of phases (transposed convolution, nearest resize, depth to space: steps in H and W). Rank 2
+// tensors have H = W = 1. Types and quantisation are the same throughout.
+struct QPlace {
+  std::vector<int64_t> offset, step;
+};
+
+// qtake: the output's element at (n,c,h,w) is the input's at offset + (n,c,h,w) * step, channel c being
+// channels[c] where `channels` is not empty (then offset and step of C are 0 and 1). Slices and channel
+// permutations (channel shuffle).
+struct QTake {
+  std::array<int64_t, 4> offset{0, 0, 0, 0}, step{1, 1, 1, 1};
+  std::vector<int64_t> channels;
+  int64_t channel(int64_t c) const {
+    return channels.empty() ? offset[1] + c * step[1] : channels[static_cast<size_t>(c)];
+  }
 };
 
 }  // namespace dlc::ir

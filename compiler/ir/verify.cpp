@@ -118,11 +118,20 @@ class Verifier {
       require(std::holds_alternative<QAdd>(n.payload), "its payload is not a QAdd");
       require(n.inputs.size() == 2, "expected 2 inputs");
       for (size_t i = 0; i < 2; ++i) check_8bit(in(n, i), "input");
-      require(in(n, 0).shape == in(n, 1).shape && in(n, 0).shape == out(n).shape, "its shapes differ");
+      check_broadcast(n);
       check_combine(std::get<QAdd>(n.payload).combine, in(n, 0).type, in(n, 1).type, out(n).type);
     } else if (n.op == "qpool") {
       require(std::holds_alternative<QPool>(n.payload), "its payload is not a QPool");
       check_qpool(n, std::get<QPool>(n.payload));
+    } else if (n.op == "qbinary") {
+      require(std::holds_alternative<QBinary>(n.payload), "its payload is not a QBinary");
+      check_qbinary(n, std::get<QBinary>(n.payload));
+    } else if (n.op == "qplace") {
+      require(std::holds_alternative<QPlace>(n.payload), "its payload is not a QPlace");
+      check_qplace(n, std::get<QPlace>(n.payload));
+    } else if (n.op == "qtake") {
+      require(std::holds_alternative<QTake>(n.payload), "its payload is not a QTake");
+      check_qtake(n, std::get<QTake>(n.payload));
     } else if (n.op == "reshape") {
       require(n.inputs.size() == 1, "expected 1 input");
       require(in(n, 0).type == out(n).type && in(n, 0).elements() == out(n).elements(),
@@ -223,6 +232,64 @@ class Verifier {
       require(f.multiplier < (1u << 31) && f.shift >= 0 && f.shift <= numerics::kMaxShift,
               "impossible factor");
     }
+  }
+
+  void check_broadcast(const Node& n) {
+    const Shape &a = in(n, 0).shape, &b = in(n, 1).shape, &y = out(n).shape;
+    require(a.size() == y.size() && b.size() == y.size(), "its ranks differ");
+    for (size_t i = 0; i < y.size(); ++i) {
+      require((a[i] == y[i] || a[i] == 1) && (b[i] == y[i] || b[i] == 1) && y[i] == std::max(a[i], b[i]),
+              "its shapes do not broadcast");
+    }
+  }
+
+  void check_qbinary(const Node& n, const QBinary& q) {
+    require(n.inputs.size() == 2, "expected 2 inputs");
+    for (size_t i = 0; i < 2; ++i) check_8bit(in(n, i), "input");
+    check_8bit(out(n), "output");
+    check_broadcast(n);
+    check_zero(q.a_zero, in(n, 0).type);
+    check_zero(q.b_zero, in(n, 1).type);
+    check_range(q.zero, q.low, q.high, out(n).type);
+    require(q.shift >= 0 && q.shift <= numerics::kMaxShift, "shift outside 0..62");
+    require(q.multiplier < (1u << 31), "multiplier of more than 31 bits");
+  }
+
+  static int64_t dim(const Value& v, size_t i) { return i < v.shape.size() ? v.shape[i] : 1; }
+
+  void check_qplace(const Node& n, const QPlace& q) {
+    require(!n.inputs.empty(), "it has no inputs");
+    require(q.offset.size() == 4 * n.inputs.size() && q.step.size() == q.offset.size(),
+            "offsets and steps do not fit the inputs");
+    check_8bit(out(n), "output");
+    int64_t covered = 0;
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      check_8bit(in(n, i), "input");
+      require(in(n, i).type == out(n).type, "types differ");
+      covered += in(n, i).elements();
+      for (size_t d = 0; d < 4; ++d) {
+        const int64_t offset = q.offset[4 * i + d], step = q.step[4 * i + d];
+        require(offset >= 0 && step >= 1 && offset + (dim(in(n, i), d) - 1) * step < dim(out(n), d),
+                "an input lies outside the output");
+      }
+    }
+    require(covered == out(n).elements(), "the inputs do not cover the output once");
+  }
+
+  void check_qtake(const Node& n, const QTake& q) {
+    require(n.inputs.size() == 1, "expected 1 input");
+    check_8bit(in(n, 0), "input");
+    check_8bit(out(n), "output");
+    require(in(n, 0).type == out(n).type, "types differ");
+    for (size_t d = 0; d < 4; ++d) {
+      require(q.offset[d] >= 0 && q.step[d] >= 1, "impossible offset or step");
+      require(q.offset[d] + (dim(out(n), d) - 1) * q.step[d] < dim(in(n, 0), d) ||
+                  (d == 1 && !q.channels.empty()),
+              "it reads outside its input");
+    }
+    if (q.channels.empty()) return;
+    require(static_cast<int64_t>(q.channels.size()) == dim(out(n), 1), "channel list and output differ");
+    for (int64_t c : q.channels) require(c >= 0 && c < dim(in(n, 0), 1), "no such channel");
   }
 
   const Graph& g_;

@@ -118,4 +118,11 @@ void infer_gather(InferContext&);
 void infer_cast(InferContext&);
 void infer_slice(InferContext&);
 
+void infer_extreme(InferContext&);  // Max, Min of two
+void infer_resize(InferContext&);
+void infer_upsample(InferContext&);
+void infer_depth_to_space(InferContext&);
+void infer_space_to_depth(InferContext&);
+void infer_conv_transpose(InferContext&);
+
 }  // namespace dlc::onnx_import

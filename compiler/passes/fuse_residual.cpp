@@ -14,6 +14,9 @@ using ir::ValueId;
 NodeId fusible_conv(const Graph& graph, const Node& add, size_t slot) {
   const NodeId id = graph.producer(add.inputs[slot]);
   if (!id.valid() || !graph.single_use(add.inputs[slot])) return {};
+  const ir::Shape& shape = graph.value(add.outputs[0]).shape;  // a residual is not broadcast
+  for (ValueId v : add.inputs)
+    if (graph.value(v).shape != shape) return {};
   const auto* conv = std::get_if<ir::QConv>(&graph.node(id).payload);
   return conv && !conv->residual ? id : NodeId{};
 }

@@ -1,17 +1,17 @@
-// Add, Sub, changes of scale, average pools and data movement on quantised tensors.
+// Changes of scale, average pools and data movement on quantised tensors.
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "compiler/quantize/fixed_point.h"
 #include "compiler/quantize/lowering.h"
+#include "compiler/quantize/operands.h"
 
 namespace dlc::quantize {
 namespace {
 
 using ir::ElementType;
 using ir::Graph;
-using ir::LinearCombine;
 using ir::Node;
 using ir::NodeId;
 using ir::QPool;
@@ -19,39 +19,6 @@ using ir::Value;
 using ir::ValueId;
 
 bool machine_rank(const ir::Shape& shape) { return shape.size() == 2 || shape.size() == 4; }
-
-LinearCombine combine_for(const Dequantised& a, const Dequantised& b, const Requantised& out) {
-  LinearCombine l;
-  l.a_zero = a.zero;
-  l.b_zero = b.zero;
-  set_linear_factors(l, a.scale / out.scale, b.scale / out.scale);
-  l.zero = out.zero;
-  l.low = out.low;
-  l.high = out.high;
-  return l;
-}
-
-// A stored constant repeated to `shape` (NumPy broadcasting).
-ValueId expand_constant(Graph& graph, ValueId id, const ir::Shape& shape) {
-  const Value v = graph.value(id);
-  ir::Tensor t(v.type, shape);
-  for (size_t i = 0; i < t.bytes.size(); ++i) {
-    size_t rest = i, from = 0, stride = 1;
-    for (size_t d = 0; d < shape.size(); ++d) {  // from the last dimension
-      const auto size = static_cast<size_t>(shape[shape.size() - 1 - d]);
-      const size_t index = rest % size;
-      rest /= size;
-      if (d >= v.shape.size()) continue;
-      const auto own = static_cast<size_t>(v.shape[v.shape.size() - 1 - d]);
-      if (own != 1) from += index * stride;
-      stride *= own;
-    }
-    t.bytes[i] = (*v.data)[from];
-  }
-  const ValueId expanded = graph.add_constant(v.name + ".expanded", t);
-  graph.value(expanded).quantization = v.quantization;
-  return expanded;
-}
 
 QPool window_of(const Node& node, const ir::Shape& x) {
   using Ints = std::vector<int64_t>;
@@ -121,36 +88,6 @@ void LoweringContext::emit(const std::string& op, ir::Payload payload, std::vect
   for (ValueId v : between) graph.erase_value(v);
   graph.value(out.stored).quantization = ir::Quantization{{static_cast<float>(out.scale)}, {out.zero}, 0};
   graph.add_node(std::move(node));
-}
-
-bool lower_add(const LoweringContext& c, NodeId id) {
-  const Node& node = c.graph.node(id);
-  const auto a = dequantised(c.graph, node.inputs[0]), b = dequantised(c.graph, node.inputs[1]);
-  if (!a && !b) return false;
-  const auto out = requantised(c.graph, node.outputs[0]);
-  const ir::Shape shape = c.graph.value(node.outputs[0]).shape;
-  if (!a || !b || !out || !machine_rank(shape)) {
-    c.note(id, !a || !b ? "one operand is not quantised"
-               : !out   ? "its result is not quantised to 8 bits (or also used in float)"
-                        : "only tensors of rank 2 and 4 are lowered");
-    return false;
-  }
-  std::vector<ValueId> operands{a->stored, b->stored};
-  for (ValueId v : operands) {
-    if (c.graph.value(v).shape != shape && !c.graph.value(v).is_constant()) {
-      c.note(id, "an operand that is not constant would be broadcast");
-      return false;
-    }
-  }
-  for (ValueId& v : operands) {
-    if (c.graph.value(v).shape != shape) v = expand_constant(c.graph, v, shape);
-  }
-  ir::QAdd add{combine_for(*a, *b, *out)};
-  add.combine.b_negate = node.op == "Sub";
-  std::vector<NodeId> chain{id};
-  chain.insert(chain.end(), out->nodes.begin(), out->nodes.end());
-  c.emit("qadd", add, operands, *out, {a->node, b->node}, chain);
-  return true;
 }
 
 bool lower_average_pool(const LoweringContext& c, NodeId id) {

@@ -31,10 +31,23 @@ struct LoweringContext {
 bool lower_conv(const LoweringContext& context, ir::NodeId node);          // Conv -> qconv
 bool lower_matrix(const LoweringContext& context, ir::NodeId node);        // Gemm, MatMul -> qconv
 bool lower_add(const LoweringContext& context, ir::NodeId node);           // Add, Sub -> qadd
+bool lower_multiply(const LoweringContext& context, ir::NodeId node);      // Mul -> qbinary
+bool lower_select(const LoweringContext& context, ir::NodeId node);        // Max, Min -> qbinary
 bool lower_average_pool(const LoweringContext& context, ir::NodeId node);  // (Global)AveragePool -> qpool
 // Reshape and the like, Transpose, Concat, (Global)MaxPool of dequantised tensors: the same on the stored
 // tensors, dequantised behind. On stored tensors (QOperator models) in place.
 bool lower_movement(const LoweringContext& context, ir::NodeId node);
+// Movements with operators of their own (lower_layout.cpp). Operands of a Concat with other scales than its
+// result are requantised first.
+bool lower_concat(const LoweringContext& context, ir::NodeId node);          // Concat -> qplace
+bool lower_slice(const LoweringContext& context, ir::NodeId node);           // Slice -> qtake
+bool lower_split(const LoweringContext& context, ir::NodeId node);           // Split -> qtake
+bool lower_gather(const LoweringContext& context, ir::NodeId node);          // Gather of channels -> qtake
+bool lower_resize(const LoweringContext& context, ir::NodeId node);          // Resize, Upsample -> qplace
+bool lower_depth_to_space(const LoweringContext& context, ir::NodeId node);  // -> qtake, qplace
+bool lower_space_to_depth(const LoweringContext& context, ir::NodeId node);  // -> qtake, qplace
+// reshape, Transpose, reshape on stored tensors that only permute channels -> qtake. After all others.
+void match_channel_shuffles(const LoweringContext& context);
 // (Relu | Clip)* QuantizeLinear of a dequantised tensor: nothing, or a change of scale (qadd of the tensor
 // with itself, the second factor 0). `node` is the first of the chain.
 bool lower_requantise(const LoweringContext& context, ir::NodeId node);

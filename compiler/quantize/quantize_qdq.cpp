@@ -18,21 +18,31 @@ constexpr LoweringRow kLowerings[] = {
     {"Add", lower_add, "qadd"},
     {"AveragePool", lower_average_pool, "qpool"},
     {"Clip", lower_requantise, "fused, qadd"},
-    {"Concat", lower_movement, nullptr},
+    {"Concat", lower_concat, "qplace"},
     {"Conv", lower_conv, "qconv"},
+    {"DepthToSpace", lower_depth_to_space, "qtake, qplace"},
     {"Flatten", lower_movement, "view"},
+    {"Gather", lower_gather, "qtake"},
     {"Gemm", lower_matrix, "qconv"},
     {"GlobalAveragePool", lower_average_pool, "qpool"},
     {"GlobalMaxPool", lower_movement, "qpool"},
     {"MatMul", lower_matrix, "qconv"},
+    {"Max", lower_select, "qbinary"},
     {"MaxPool", lower_movement, "qpool"},
+    {"Min", lower_select, "qbinary"},
+    {"Mul", lower_multiply, "qbinary"},
     {"QuantizeLinear", lower_requantise, "fused, qadd"},
     {"Relu", lower_requantise, "fused, qadd"},
     {"Reshape", lower_movement, "view"},
+    {"Resize", lower_resize, "qplace"},
+    {"Slice", lower_slice, "qtake"},
+    {"SpaceToDepth", lower_space_to_depth, "qtake, qplace"},
+    {"Split", lower_split, "qtake"},
     {"Squeeze", lower_movement, "view"},
     {"Sub", lower_add, "qadd"},
     {"Transpose", lower_movement, nullptr},
     {"Unsqueeze", lower_movement, "view"},
+    {"Upsample", lower_resize, "qplace"},
 };
 
 // Graph inputs and constants that are dequantised learn their quantisation.
@@ -67,6 +77,7 @@ void quantize_qdq(ir::Graph& graph, passes::PassContext& passes) {
       }
     }
   }
+  match_channel_shuffles(context);
 }
 
 }  // namespace dlc::quantize

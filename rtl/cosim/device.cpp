@@ -153,10 +153,6 @@ class RtlDevice : public Device {
 }  // namespace
 
 std::unique_ptr<Device> make_rtl_device(const HwConfig& hw) {
-  if (hw.dataflow != Dataflow::weight_stationary) {
-    throw UserError(ErrorKind::unsupported, hw.file,
-                    "the RTL has the dataflow weight_stationary only; use --engine systemc for broadcast");
-  }
   return std::make_unique<RtlDevice>(hw);
 }
 

@@ -21,7 +21,7 @@ struct MachineState {
 
   HwConfig hw;
   std::vector<uint8_t> act;  // words * rows bytes
-  std::vector<uint8_t> wgt;  // words * preload_rows * cols bytes
+  std::vector<uint8_t> wgt;  // words * word_bytes(wgt)
   std::vector<uint8_t> par;  // words * lanes * 16 bytes
   std::vector<uint8_t> lut;  // tables * 256 bytes; none without the function
   std::vector<int32_t> acc;  // words * cols

@@ -36,12 +36,14 @@ HwConfig random_hwconfig(uint64_t seed) {
   HwConfig hw;
   hw.name = "random-" + std::to_string(seed);
   hw.clock_mhz = 500;
+  if (random.chance(30)) hw.dataflow = Dataflow::broadcast;
   do {
     hw.rows = power_of_two(random, 4, 32);
     hw.cols = power_of_two(random, 4, 32);
-  } while (std::max(hw.rows, hw.cols) > 4 * std::min(hw.rows, hw.cols) ||
+  } while ((hw.dataflow == Dataflow::weight_stationary &&
+            std::max(hw.rows, hw.cols) > 4 * std::min(hw.rows, hw.cols)) ||
            hw.rows * hw.cols > kMostMultipliers);
-  hw.preload_rows = power_of_two(random, 1, 4);
+  hw.preload_rows = hw.dataflow == Dataflow::broadcast ? hw.rows : power_of_two(random, 1, 4);
   hw.lanes = power_of_two(random, random.chance(20) ? 1 : 4, std::min(hw.rows, hw.cols));
   if (random.chance(50)) hw.functions = {"lut"};
   hw.bus_bytes = power_of_two(random, 4, 64);

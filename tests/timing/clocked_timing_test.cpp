@@ -20,6 +20,7 @@ class Generator {
     hw.rows = 1 << range(2, 4);
     hw.cols = 1 << range(2, 4);
     hw.preload_rows = 1 << range(0, 2);
+    if (chance(30)) hw.dataflow = Dataflow::broadcast;
     hw.lanes = 4;
     hw.bus_bytes = 4 << range(0, 3);
     hw.max_burst = static_cast<int>(1 << range(0, 5));
@@ -138,7 +139,7 @@ TEST_CASE("SystemC and the clocked model agree on every cycle of random programs
 }
 
 TEST_CASE("SystemC and RTL agree on every cycle of programs with heavy traffic and any memory") {
-  for (const char* name : {"tiny-4", "edge-8", "edge-16", "wide-8x32"}) {
+  for (const char* name : {"tiny-4", "edge-8", "edge-16", "wide-8x32", "vta-16"}) {
     for (uint64_t seed = 0; seed < 40; ++seed) {
       Generator generator(1'000'000 + seed);
       const HwConfig hw = generator.shipped(name);

@@ -101,6 +101,29 @@ TEST_CASE("rows and columns both lengthen the diagonal") {
         r.times[1].start + timing::kMatrixFill + hw.tile_words() + 50 + 40 + timing::kMatrixDrain);
 }
 
+TEST_CASE("a broadcast tile needs no preload: a step a cycle from tile to tile, even with one step a tile") {
+  const HwConfig hw = machine("vta-16");
+  for (const uint32_t steps : {1u, 2u, 7u}) {
+    const RunResult r = run(hw, {long_load(), matrix(5, steps, kAfterLoad), matrix(1, steps)});
+    const int64_t first_step = r.times[1].start + 1 + timing::kBroadcastFill;
+    CHECK(r.times[1].retire == first_step + 5 * steps - 1 + 4 + timing::kMatrixDrain);  // log2(16) levels
+    CHECK(r.times[2].start == first_step + 4 * steps);
+    CHECK(r.engines[1].busy == r.times[2].retire - 4 - timing::kMatrixDrain + 1 - r.times[1].start);
+  }
+}
+
+TEST_CASE(
+    "back-to-back broadcast MATRIX instructions lose no cycle from two steps on, and one with one step") {
+  const HwConfig hw = machine("vta-16");
+  for (const uint32_t steps : {1u, 2u, 9u}) {
+    const RunResult r =
+        run(hw, {long_load(), matrix(1, steps, kAfterLoad), matrix(1, steps), matrix(1, steps)});
+    const int64_t period = steps == 1 ? 2 : steps;
+    CHECK(r.times[2].retire == r.times[1].retire + period);
+    CHECK(r.times[3].retire == r.times[2].retire + period);
+  }
+}
+
 TEST_CASE(
     "waiting for another engine counts as wait_dependency from the cycle in which the head is visible") {
   const RunResult r = run(machine(), {long_load(), vector(8, kAfterLoad)});

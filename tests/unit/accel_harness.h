@@ -93,7 +93,63 @@ class NetBuilder {
     const bool result_signed = random.chance(60);
     ir::QAdd q;
     q.combine = combine(zero_of(graph.value(a).type), graph.value(b).type, result_signed);
-    return add("qadd", q, {a, b}, graph.value(a).shape, result_signed);
+    return add("qadd", q, {a, b}, broadcast(a, b), result_signed);
+  }
+
+  ir::ValueId binary(ir::QBinary::Kind kind, ir::ValueId a, ir::ValueId b) {
+    const bool result_signed = random.chance(60);
+    ir::QBinary q;
+    q.kind = kind;
+    q.a_zero = zero_of(graph.value(a).type);
+    q.b_zero = zero_of(graph.value(b).type);
+    q.shift = kind == ir::QBinary::Kind::multiply ? 31 : 26;
+    q.multiplier = static_cast<uint32_t>(random.range(1 << 24, (1 << 26) - 1));
+    set_range(q.zero, q.low, q.high, result_signed);
+    return add("qbinary", q, {a, b}, broadcast(a, b), result_signed);
+  }
+
+  ir::ValueId constant(ir::Shape shape, bool is_signed) {
+    ir::Tensor t(is_signed ? ir::ElementType::int8 : ir::ElementType::uint8, std::move(shape));
+    for (auto& b : t.bytes) b = static_cast<uint8_t>(random.range(0, 255));
+    return graph.add_constant(graph.unique_value_name("k"), t);
+  }
+
+  // A 1x1 convolution whose result has this type.
+  ir::ValueId conv_as(ir::ValueId x, int64_t out_channels, bool is_signed) {
+    const ir::ValueId y = conv(x, out_channels, {});
+    auto& q = std::get<ir::QConv>(graph.node(graph.producer(y)).payload);
+    set_range(q.rescale.zero, q.rescale.low, q.rescale.high, is_signed);
+    graph.value(y).type = is_signed ? ir::ElementType::int8 : ir::ElementType::uint8;
+    return y;
+  }
+
+  ir::ValueId concat(const std::vector<ir::ValueId>& parts, size_t axis) {
+    ir::QPlace q;
+    ir::Shape shape = graph.value(parts[0]).shape;
+    shape[axis] = 0;
+    for (ir::ValueId v : parts) {
+      for (size_t d = 0; d < 4; ++d) q.offset.push_back(d == axis ? shape[axis] : 0);
+      q.step.insert(q.step.end(), {1, 1, 1, 1});
+      shape[axis] += graph.value(v).shape[axis];
+    }
+    return add("qplace", q, parts, shape, graph.value(parts[0]).type == ir::ElementType::int8);
+  }
+
+  // parts[i * sw + j] are the pixels (i, j) of each sh x sw cell; all of one shape.
+  ir::ValueId interleave(const std::vector<ir::ValueId>& parts, int64_t sh, int64_t sw) {
+    ir::QPlace q;
+    ir::Shape shape = graph.value(parts[0]).shape;
+    for (int64_t i = 0; i < sh * sw; ++i) {
+      q.offset.insert(q.offset.end(), {0, 0, i / sw, i % sw});
+      q.step.insert(q.step.end(), {1, 1, sh, sw});
+    }
+    shape[2] *= sh;
+    shape[3] *= sw;
+    return add("qplace", q, parts, shape, graph.value(parts[0]).type == ir::ElementType::int8);
+  }
+
+  ir::ValueId take(ir::ValueId x, const ir::QTake& q, ir::Shape shape) {
+    return add("qtake", q, {x}, std::move(shape), graph.value(x).type == ir::ElementType::int8);
   }
 
   ir::ValueId pool(ir::ValueId x, ir::QPool::Kind kind, const WindowSpec& w) {
@@ -149,6 +205,12 @@ class NetBuilder {
     const ir::ValueId out = n.outputs[0];
     graph.add_node(std::move(n));
     return out;
+  }
+
+  ir::Shape broadcast(ir::ValueId a, ir::ValueId b) const {
+    ir::Shape shape = graph.value(a).shape;
+    for (size_t i = 0; i < shape.size(); ++i) shape[i] = std::max(shape[i], graph.value(b).shape[i]);
+    return shape;
   }
 
   int32_t zero_of(ir::ElementType t) {
@@ -240,6 +302,25 @@ inline void compile_and_check(const ir::Graph& graph, const HwConfig& hw, const 
                               uint64_t seed) {
   const Program program = accel::compile_accelerator(graph, whole_region(graph), hw, options);
   check_program(program, graph, hw, seed);
+}
+
+// Calls build(builder) for a number of seeds on every configuration, with and without resident tensors.
+template <typename Build>
+void for_random_graphs(int count, uint64_t base, Build&& build) {
+  for (const std::string& name : config_names()) {
+    const HwConfig hw = config(name);
+    for (int i = 0; i < count; ++i) {
+      const uint64_t seed = base + static_cast<uint64_t>(i);
+      NetBuilder b(seed);
+      build(b);
+      INFO(name << " seed " << seed << "\n" << describe(b.graph));
+      compile_and_check(b.graph, hw, {.keep_resident = b.random.chance(50)}, seed);
+    }
+  }
+}
+
+inline ir::Shape random_map(Random& r, int64_t channels, int64_t size) {
+  return {r.chance(15) ? 2 : 1, r.range(1, channels), r.range(1, size), r.range(1, size)};
 }
 
 }  // namespace dlc::accel_test

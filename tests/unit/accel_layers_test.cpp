@@ -21,25 +21,6 @@ WindowSpec random_window(Random& r, int64_t h, int64_t w, int64_t largest) {
   return s;
 }
 
-// Calls build(builder) for a number of seeds on every configuration, with and without resident tensors.
-template <typename Build>
-void for_random_graphs(int count, uint64_t base, Build&& build) {
-  for (const std::string& name : config_names()) {
-    const HwConfig hw = config(name);
-    for (int i = 0; i < count; ++i) {
-      const uint64_t seed = base + static_cast<uint64_t>(i);
-      NetBuilder b(seed);
-      build(b);
-      INFO(name << " seed " << seed << "\n" << describe(b.graph));
-      compile_and_check(b.graph, hw, {.keep_resident = b.random.chance(50)}, seed);
-    }
-  }
-}
-
-ir::Shape random_map(Random& r, int64_t channels, int64_t size) {
-  return {r.chance(15) ? 2 : 1, r.range(1, channels), r.range(1, size), r.range(1, size)};
-}
-
 }  // namespace
 
 TEST_CASE("convolutions of any window, stride, padding and zero point match the reference") {

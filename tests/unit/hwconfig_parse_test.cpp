@@ -66,7 +66,7 @@ TEST_CASE("Every configuration has every parameter and survives its canonical fo
       CHECK(read(path).find(key) != std::string::npos);
     }
   }
-  CHECK(files == 4);
+  CHECK(files == 9);
 }
 
 TEST_CASE("edge-16 is read as written") {
@@ -108,7 +108,7 @@ TEST_CASE("Unknown, duplicate and missing keys are named with their place") {
   check_refused(
       "  cols: 16\n", "", 2,
       "hw.yaml:4:3: array.cols: missing; expected a power of two from 4 to 128 (columns of the array: output "
-      "channels; aspect ratio at most 4:1)");
+      "channels; weight_stationary: aspect ratio at most 4:1; broadcast: rows * cols at most 1024)");
   check_refused("array:\n", "array: 5\nvector:\n", 2,
                 "hw.yaml:3:8: 'array': expected a mapping with the keys rows, cols, dataflow, preload_rows");
 }
@@ -161,10 +161,34 @@ TEST_CASE("Rules between parameters are refused at the parameter to blame") {
                 "hw.yaml:29:12: scratchpad.parameter.banks: expected at most one bank a word (1), got 2");
 }
 
+TEST_CASE("A broadcast array reads whole tiles, of any shape up to 1024 multipliers") {
+  const auto array = [](int rows, int cols, const std::string& preload) {
+    std::string yaml =
+        edge16("dataflow: weight_stationary\n  preload_rows: 2", "dataflow: broadcast" + preload);
+    yaml.replace(yaml.find("rows: 16"), 8, "rows: " + std::to_string(rows));
+    yaml.replace(yaml.find("cols: 16"), 8, "cols: " + std::to_string(cols));
+    return yaml.replace(yaml.find("lanes: 16"), 9, "lanes: 4");
+  };
+  for (const char* preload : {"", "\n  preload_rows: 8"}) {
+    const HwConfig hw = parse_hwconfig(array(8, 128, preload), "b");
+    CHECK(hw.word_bytes(Memory::wgt) == 1024);
+    CHECK(hw.tile_words() == 1);
+    CHECK(hw.preload_rows == 8);
+    CHECK(hwconfig_hash(hw) == hwconfig_hash(parse_hwconfig(canonical_yaml(hw), "c")));
+  }
+  CHECK(refusal(array(16, 128, "")).text ==
+        "hw.yaml:5:9: array.cols: expected at most 1024 multipliers for dataflow broadcast (cols up to 64 "
+        "with rows: "
+        "16), got 128");
+  CHECK(refusal(array(16, 16, "\n  preload_rows: 2")).text ==
+        "hw.yaml:7:17: array.preload_rows: expected 16 (rows: broadcast reads a whole tile at once) or "
+        "nothing, got 2");
+  CHECK(refusal(edge16("preload_rows: 2", "preload_rows: 8")).text ==
+        "hw.yaml:7:17: array.preload_rows: expected 1, 2 or 4, got 8");
+  CHECK(refusal(edge16("\n  preload_rows: 2", "")).code == 2);
+}
+
 TEST_CASE("What this version does not do is refused as unsupported, not as wrong") {
-  check_refused("weight_stationary", "broadcast", 3,
-                "hw.yaml:6:13: array.dataflow: broadcast is not implemented by this version of dlc; use "
-                "weight_stationary");
   check_refused("taps: 1", "taps: 3", 3,
                 "hw.yaml:14:9: vector.taps: 3 is not implemented by this version of dlc; use 1");
   check_refused(

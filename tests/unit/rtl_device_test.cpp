@@ -99,18 +99,6 @@ TEST_CASE("RTL reports a STORE outside DRAM") {
   REQUIRE_THROWS_WITH(make_rtl_device(hw)->run(program, dram, {}), Catch::Contains("outside DRAM"));
 }
 
-TEST_CASE("RTL has no broadcast dataflow, and says so") {
-  HwConfig hw = tiny();
-  hw.dataflow = Dataflow::broadcast;
-  try {
-    make_rtl_device(hw);
-    FAIL("accepted");
-  } catch (const UserError& error) {
-    CHECK(error.kind() == ErrorKind::unsupported);
-    CHECK_THAT(error.what(), Catch::Contains("weight_stationary"));
-  }
-}
-
 TEST_CASE("the RTL of a configuration: packages first, numbers in dlc_pkg, dlc_top last") {
   const auto design = rtl_design(tiny());
   REQUIRE(design.size() == rtl_sources().size() + 2);

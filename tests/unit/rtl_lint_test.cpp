@@ -1,5 +1,6 @@
 // The RTL is clean under verilator --lint-only -Wall, but for the waivers in rtl/lint/waivers.vlt, in all
-// shapes: bus narrower and wider than the words, rows != cols, every preload rate, one and two read ports.
+// shapes: bus narrower and wider than the words, rows != cols, every preload rate, broadcast, one and two
+// read ports.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -16,9 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// preload_rows 0: broadcast.
 HwConfig shape(int rows, int cols, int preload_rows, int lanes, int bus_bytes, int read_ports) {
   HwConfig hw = load_hwconfig(std::string(DLC_SOURCE_DIR) + "/hwconfigs/edge-8.yaml");
   hw.name = "shape";
+  if (preload_rows == 0) hw.dataflow = Dataflow::broadcast;
   hw.rows = rows;
   hw.cols = cols;
   hw.preload_rows = preload_rows;
@@ -49,7 +52,7 @@ std::string lint(const HwConfig& hw) {
 }
 
 TEST_CASE("lint: the shipped configurations are clean") {
-  for (const char* name : {"tiny-4", "edge-8", "edge-16", "wide-8x32"}) {
+  for (const char* name : {"tiny-4", "edge-8", "edge-16", "wide-8x32", "narrow-32x8", "vta-16"}) {
     INFO(name);
     CHECK(lint(load_hwconfig(std::string(DLC_SOURCE_DIR) + "/hwconfigs/" + name + ".yaml")) == "");
   }
@@ -65,6 +68,9 @@ TEST_CASE("lint: every shape is clean") {
   CHECK(lint(shape(8, 32, 2, 8, 16, 2)) == "");
   CHECK(lint(shape(4, 4, 1, 1, 64, 2)) == "");
   CHECK(lint(shape(32, 32, 2, 32, 16, 2)) == "");
+  CHECK(lint(shape(4, 4, 0, 4, 64, 1)) == "");
+  CHECK(lint(shape(32, 4, 0, 2, 32, 2)) == "");
+  CHECK(lint(shape(4, 64, 0, 4, 4, 1)) == "");
 }
 
 }  // namespace

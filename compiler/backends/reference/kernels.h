@@ -45,6 +45,8 @@ void mul(const KernelArgs&);
 void div_(const KernelArgs&);
 void softmax(const KernelArgs&);
 void log_softmax(const KernelArgs&);
+void max_(const KernelArgs&);
+void min_(const KernelArgs&);
 void quantize_linear(const KernelArgs&);
 void dequantize_linear(const KernelArgs&);
 
@@ -107,9 +109,20 @@ void gather(const KernelArgs&);
 void slice(const KernelArgs&);
 void cast(const KernelArgs&);
 
+// kernels_resize.cpp
+void resize(const KernelArgs&);  // Resize, Upsample
+void depth_to_space(const KernelArgs&);
+void space_to_depth(const KernelArgs&);
+void conv_transpose(const KernelArgs&);
+
 // kernels_quantized.cpp: integer operators of ir/quant_ops.h
 void qconv(const KernelArgs&);
 void qadd(const KernelArgs&);
 void qpool(const KernelArgs&);
+void qbinary(const KernelArgs&);
+
+// kernels_placement.cpp
+void qplace(const KernelArgs&);
+void qtake(const KernelArgs&);
 
 }  // namespace dlc::reference

@@ -156,6 +156,14 @@ void clip(const KernelArgs& a) {
 void add(const KernelArgs& a) { binary(a, std::plus<>(), wrapping(std::plus<>())); }
 void sub(const KernelArgs& a) { binary(a, std::minus<>(), wrapping(std::minus<>())); }
 void mul(const KernelArgs& a) { binary(a, std::multiplies<>(), wrapping(std::multiplies<>())); }
+void max_(const KernelArgs& a) {
+  const auto f = [](auto x, auto y) { return x < y ? y : x; };
+  binary(a, f, f);
+}
+void min_(const KernelArgs& a) {
+  const auto f = [](auto x, auto y) { return y < x ? y : x; };
+  binary(a, f, f);
+}
 void div_(const KernelArgs& a) {
   binary(a, std::divides<>(), [&](auto x, auto y) {
     using T = decltype(x);

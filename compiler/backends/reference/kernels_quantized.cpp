@@ -67,6 +67,23 @@ uint8_t requantise(const ir::QConv& q, int32_t acc, int64_t channel) {
       numerics::rescale(acc, at(r.bias), at(r.multiplier), at(r.shift), r.zero, r.low, r.high));
 }
 
+// y = f(a - a_zero, b - b_zero) with dimensions of 1 repeated.
+template <typename F>
+void for_broadcast(const KernelArgs& a, int32_t a_zero, int32_t b_zero, const F& f) {
+  const std::vector<int16_t> x = widen(a.in(0), a_zero), z = widen(a.in(1), b_zero);
+  const Dims xs = dims_of(a.in(0)), zs = dims_of(a.in(1)), ys = dims_of(a.out());
+  const auto at = [](const Dims& s, int64_t n, int64_t c, int64_t h, int64_t w) {
+    return static_cast<size_t>((((s.n == 1 ? 0 : n) * s.c + (s.c == 1 ? 0 : c)) * s.h + (s.h == 1 ? 0 : h)) *
+                                   s.w +
+                               (s.w == 1 ? 0 : w));
+  };
+  uint8_t* y = a.out().bytes.data();
+  for (int64_t n = 0; n < ys.n; ++n)
+    for (int64_t c = 0; c < ys.c; ++c)
+      for (int64_t h = 0; h < ys.h; ++h)
+        for (int64_t w = 0; w < ys.w; ++w) *y++ = f(x[at(xs, n, c, h, w)], z[at(zs, n, c, h, w)]);
+}
+
 // a: a stored byte of type `a_signed`, as the machine would read it back.
 uint8_t combine(const ir::LinearCombine& l, int32_t a, int32_t b) {
   return static_cast<uint8_t>(numerics::combine_linear(a, l.a_multiplier, b, l.b_multiplier, l.b_negate,
@@ -109,8 +126,19 @@ void qconv(const KernelArgs& a) {
 
 void qadd(const KernelArgs& a) {
   const auto& l = std::get<ir::QAdd>(a.node.payload).combine;
-  const std::vector<int16_t> x = widen(a.in(0), l.a_zero), z = widen(a.in(1), l.b_zero);
-  for (size_t i = 0; i < x.size(); ++i) a.out().bytes[i] = combine(l, x[i], z[i]);
+  for_broadcast(a, l.a_zero, l.b_zero, [&](int32_t x, int32_t z) { return combine(l, x, z); });
+}
+
+void qbinary(const KernelArgs& a) {
+  const auto& q = std::get<ir::QBinary>(a.node.payload);
+  using Kind = ir::QBinary::Kind;
+  for_broadcast(a, q.a_zero, q.b_zero, [&](int32_t x, int32_t z) {
+    return static_cast<uint8_t>(
+        q.kind == Kind::multiply
+            ? numerics::combine_multiply(x, z, q.multiplier, q.shift, q.zero, q.low, q.high)
+            : numerics::combine_select(x, z, q.kind == Kind::maximum, q.multiplier, q.shift, q.zero, q.low,
+                                       q.high));
+  });
 }
 
 void qpool(const KernelArgs& a) {
