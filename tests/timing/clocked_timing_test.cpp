@@ -95,7 +95,7 @@ class Generator {
       case 2: {
         isa::Vector v = vector(count(40));
         v.a_address = static_cast<uint32_t>(3 * bank * hw.act_groups());
-        if (chance(30)) {
+        if (chance(30) && hw.activation.read_ports > 1) {  // A and B in one bank
           v.combine = isa::Combine::linear;  // eight units
           v.b_address = v.a_address;
         }
