@@ -212,8 +212,8 @@ class Placer {
   const std::set<int>& compact_;
   std::vector<int> order_, pinned_;
   std::vector<std::vector<int>> partners_;
-  std::array<std::vector<int>, 4> live_;
-  std::array<int64_t, 4> next_{};
+  std::array<std::vector<int>, 5> live_;
+  std::array<int64_t, 5> next_{};
   std::vector<std::pair<Writer, int64_t>>
       bank_writer_;  // per ACT bank: who writes the last buffer there, and when placed
   int64_t placed_ = 0;

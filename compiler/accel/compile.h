@@ -15,9 +15,9 @@ struct AccelOptions {
   bool verify = true;         // run the program verifier; a message is a compiler bug (std::logic_error)
 };
 
-// Why the accelerator cannot run this node (of domain "dlc"), or nothing. Sizes are not judged here: that a
+// Why the accelerator `hw` cannot run this node (of domain "dlc"), or nothing. Sizes are not judged here: that a
 // layer does not fit into the scratchpads is found by compile_accelerator.
-std::optional<std::string> refusal(const ir::Graph& graph, ir::NodeId node);
+std::optional<std::string> refusal(const ir::Graph& graph, ir::NodeId node, const HwConfig& hw);
 
 // region: the accelerator's nodes (qconv, qadd, qpool, reshape), producers first. What they read from outside
 // (constants apart) and what others read from them are 8-bit tensors in DRAM, blocked layout.

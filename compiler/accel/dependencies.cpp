@@ -30,7 +30,7 @@ struct Ports {
 class Builder {
  public:
   explicit Builder(TileGraph& graph) : g_(graph), hw_(graph.hw()) {
-    for (Memory m : {Memory::act, Memory::wgt, Memory::acc, Memory::par})
+    for (Memory m : {Memory::act, Memory::wgt, Memory::acc, Memory::par, Memory::lut})
       units_[static_cast<int>(m)].resize(static_cast<size_t>(hw_.words(m) * units_per_word(m)));
     for (int acc = 0; acc < 2; ++acc)
       banks_[acc].resize(hw_.scratchpad(acc ? Memory::acc : Memory::act).banks);
@@ -178,7 +178,7 @@ class Builder {
 
   TileGraph& g_;
   const HwConfig& hw_;
-  std::array<std::vector<Unit>, 4> units_;
+  std::array<std::vector<Unit>, 5> units_;
   std::array<std::vector<std::array<std::vector<BankUse>, kStreams>>, 2> banks_;
   std::map<int64_t, int> stored_;  // DRAM word -> STORE that wrote it
   Stream stream_ = Stream::load_act;
@@ -197,6 +197,7 @@ Stream stream_of(const isa::Instruction& instruction) {
   if (const auto* load = std::get_if<isa::Load>(&instruction)) {
     return load->memory == Memory::wgt   ? Stream::load_wgt
            : load->memory == Memory::par ? Stream::load_par
+           : load->memory == Memory::lut ? Stream::load_par
                                          : Stream::load_act;
   }
   if (std::holds_alternative<isa::Matrix>(instruction)) return Stream::matrix;

@@ -187,8 +187,21 @@ void Lowering::load(int buffer, Memory memory, int64_t word, uint64_t dram_addre
   graph.add_task(l, {.a = buffer}, layer, note);
 }
 
+int Lowering::look_up_table() {
+  if (table >= 0) return table;
+  const auto& bytes = plan().lut->table;
+  table = graph.add_buffer(Memory::lut, 1, "look-up table", layer);
+  load(table, Memory::lut, 0, dram.add_constant(plan().name + ".table", {bytes.begin(), bytes.end()}), kLutTableBytes,
+       "look-up table");
+  return table;
+}
+
 void Lowering::add_vector(isa::Vector vector, Refs refs, std::vector<VectorLoop> outer,
                           std::vector<VectorLoop> reduce, const std::string& note) {
+  if (plan().lut) {
+    vector.lut = isa::Lut::table8;
+    refs.lut = look_up_table();
+  }
   for (auto* loops : {&outer, &reduce})
     for (VectorLoop& l : *loops) {  // unused operands have no strides
       if (refs.b < 0) l.b = 0;

@@ -59,6 +59,7 @@ struct Lowering {
   const HwConfig& hw;
   const LayerTiling& tiling;
   int layer = 0;
+  int table = -1;  // buffer of the layer's look-up table, once an instruction needed it
 
   const LayerPlan& plan() const { return net.layers[layer]; }
   TensorPlan& tensor(int t) { return net.tensors[t]; }
@@ -73,7 +74,8 @@ struct Lowering {
   void load_resident_input(int t);
 
   // Emits `vector` over these loops, outermost first, then the reducing loops of `reduce`. Loops that do not
-  // fit the instruction (five in all, parameters in the first two, taps in the first) are unrolled.
+  // fit the instruction (five in all, parameters in the first two, taps in the first) are unrolled. The layer's
+  // look-up, if it has one, is done to what the instruction writes.
   void add_vector(isa::Vector vector, Refs refs, std::vector<VectorLoop> outer,
                   std::vector<VectorLoop> reduce, const std::string& note);
 
@@ -81,6 +83,7 @@ struct Lowering {
             const std::string& note);
 
  private:
+  int look_up_table();
   ActView strip(int t, const Box& box, const char* what);
   ActView resident(int t, int64_t image);
 };

@@ -126,7 +126,7 @@ const char* layer_text(const LayerPlan& layer) {
     case LayerKind::depthwise:
       return "DepthwiseConv";
     case LayerKind::copy:
-      return "Copy";
+      return layer.lut ? "Lut" : "Copy";
     case LayerKind::pool:
       return layer.pool->kind == ir::QPool::Kind::max ? "MaxPool" : "AveragePool";
     case LayerKind::combine:
@@ -161,15 +161,22 @@ void NetworkBuilder::add_layer(NodeId id) {
   if (node.is("reshape")) return add_view(node);
   if (node.is("qplace")) return add_place(id);
   if (node.is("qtake")) return add_take(id);
+  if (fused.count(id)) return;
   const int index = static_cast<int>(net.layers.size());
   LayerPlan layer;
   layer.node = id;
   layer.where = node.where();
   layer.name = node.name;
   layer.x = read(node.inputs[0], index);
-  layer.y = tensor_of(node.outputs[0]);
+  const NodeId look_up = node.is("qlut") ? id : sole_look_up(node.outputs[0]);
+  if (look_up.valid()) {
+    layer.lut = &std::get<ir::QLut>(graph.node(look_up).payload);
+    fused.insert(look_up);
+  }
+  const ValueId result = graph.node(look_up.valid() ? look_up : id).outputs[0];
+  layer.y = tensor_of(result);
   net.tensors[layer.y].producer = index;
-  net.tensors[layer.y].region_output = leaves_region(node.outputs[0]);
+  net.tensors[layer.y].region_output = leaves_region(result);
   if (const auto* conv = std::get_if<ir::QConv>(&node.payload)) {
     if (conv->residual) layer.second = read(node.inputs.at(2), index);
     fill_conv(*this, node, *conv, layer);
@@ -181,6 +188,8 @@ void NetworkBuilder::add_layer(NodeId id) {
     layer.kind = LayerKind::combine;
     layer.binary = binary;
     layer.second = read(node.inputs.at(1), index);
+  } else if (node.is("qlut")) {
+    layer.kind = LayerKind::copy;
   } else {
     const auto& pool = std::get<ir::QPool>(node.payload);
     layer.kind = LayerKind::pool;
@@ -189,6 +198,10 @@ void NetworkBuilder::add_layer(NodeId id) {
   }
   check_storage(*this, node, layer);
   push(node, std::move(layer));
+  if (look_up.valid() && look_up != id) {
+    const auto& names = graph.node(look_up).onnx_nodes;
+    net.info.back().onnx_nodes.insert(net.info.back().onnx_nodes.end(), names.begin(), names.end());
+  }
 }
 
 void NetworkBuilder::push(const Node& node, LayerPlan layer) {
@@ -196,7 +209,7 @@ void NetworkBuilder::push(const Node& node, LayerPlan layer) {
   net.layers.push_back(std::move(layer));
 }
 
-std::optional<std::string> refusal(const Graph& graph, NodeId id) {
+std::optional<std::string> refusal(const Graph& graph, NodeId id, const HwConfig& hw) {
   const Node& node = graph.node(id);
   if (node.domain != ir::kDlcDomain) return "the accelerator has no operator " + node.op;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -214,6 +227,10 @@ std::optional<std::string> refusal(const Graph& graph, NodeId id) {
   if (std::holds_alternative<ir::QAdd>(node.payload) || std::holds_alternative<ir::QBinary>(node.payload)) {
     if (as_nchw(graph.value(node.inputs[0]).shape).c != as_nchw(graph.value(node.inputs[1]).shape).c)
       return "one operand would be repeated along the channels";
+    return std::nullopt;
+  }
+  if (std::holds_alternative<ir::QLut>(node.payload)) {
+    if (!hw.has_lut()) return hw.name + " has no look-up tables (vector.functions: [lut])";
     return std::nullopt;
   }
   if (std::holds_alternative<ir::QPlace>(node.payload)) return check_place(graph, node);
@@ -236,7 +253,7 @@ std::optional<std::string> refusal(const Graph& graph, NodeId id) {
 Network build_network(const Graph& graph, const std::vector<NodeId>& region, const HwConfig& hw) {
   NetworkBuilder b{graph, hw, {}, {region.begin(), region.end()}, {}};
   for (NodeId id : region) {
-    if (auto why = refusal(graph, id)) throw UserError(ErrorKind::unsupported, graph.node(id).where(), *why);
+    if (auto why = refusal(graph, id, hw)) throw UserError(ErrorKind::unsupported, graph.node(id).where(), *why);
     b.add_layer(id);
   }
   b.finish_parts();

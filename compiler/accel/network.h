@@ -72,6 +72,7 @@ struct LayerPlan {
   const ir::QPool* pool = nullptr;
   const ir::QAdd* add = nullptr;
   const ir::QBinary* binary = nullptr;
+  const ir::QLut* lut = nullptr;  // done to the results, by the instructions that write them
   bool permutation = false;        // a convolution made to move channels; not the model's work
   std::vector<Range> band;         // permutation: input blocks that each output block of `cols` reads
 };

@@ -19,7 +19,8 @@ struct NetworkBuilder {
   const HwConfig& hw;
   Network net;
   std::set<NodeId> members;
-  std::map<ValueId, int> storage;  // value -> tensor; views share their source's
+  std::map<ValueId, int> storage{};  // value -> tensor; views share their source's
+  std::set<NodeId> fused{};          // look-ups that are part of the layer before them
 
   int tensor_of(ValueId id) {
     if (auto it = storage.find(id); it != storage.end()) return it->second;
@@ -62,6 +63,13 @@ struct NetworkBuilder {
                       "a flattened result cannot leave the accelerator");
     net.tensors[t].region_output = true;
     net.output_views.push_back({node.outputs[0], t});
+  }
+
+  // The look-up that alone reads a layer's result; invalid if there is none.
+  NodeId sole_look_up(ValueId result) const {
+    const auto use = graph.single_use(result);
+    const bool inside = use && members.count(use->node);
+    return inside && graph.node(use->node).is("qlut") ? use->node : NodeId{};
   }
 
   void add_layer(NodeId id);

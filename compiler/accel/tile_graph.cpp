@@ -98,6 +98,7 @@ void vector_accesses(const isa::Vector& v, std::vector<Access>& out) {
   if (v.rescale == isa::Rescale::parameter) Runs(out, Memory::par, false, 0).add(v.par_address, 1, par);
   if (v.premultiply == isa::Premultiply::tap)
     Runs(out, Memory::par, false, 1).add(v.tap_address, (reduction + 15) / 16, tap);
+  if (v.lut != isa::Lut::none) Runs(out, Memory::lut, false, 0).add(v.lut_table, 1, {});
 }
 
 // A loop that runs once has no stride: keeps strides that are never used inside their fields.
@@ -129,7 +130,7 @@ int TileGraph::add_buffer(Memory memory, int64_t words, std::string name, int la
 int TileGraph::add_task(isa::Instruction instruction, Refs refs, int layer, std::string note) {
   normalise(instruction);
   const int t = task_count();
-  for (int b : {refs.a, refs.b, refs.d, refs.par, refs.tap}) {
+  for (int b : {refs.a, refs.b, refs.d, refs.par, refs.tap, refs.lut}) {
     if (b < 0) continue;
     if (buffers_[b].first_task < 0) buffers_[b].first_task = t;
     buffers_[b].last_task = t;
@@ -162,6 +163,7 @@ isa::Instruction TileGraph::bound(int t) const {
       if (r.b >= 0) i.b_address += group(r.b);
       if (r.par >= 0) i.par_address += word(r.par);
       if (r.tap >= 0) i.tap_address += word(r.tap);
+      if (r.lut >= 0) i.lut_table += word(r.lut);
     }
   };
   std::visit(Bind{r, at, group_at}, instruction);

@@ -33,6 +33,7 @@ struct Refs {
   int d = -1;    // matrix: acc, vector: destination
   int par = -1;  // vector: rescale parameters
   int tap = -1;  // vector: taps
+  int lut = -1;  // vector: look-up table
 };
 
 struct Task {
@@ -70,7 +71,7 @@ class TileGraph {
   std::vector<Buffer> buffers_;
 };
 
-// What an instruction touches. Units: groups of `lanes` in ACT and ACC, words in WGT and PAR.
+// What an instruction touches. Units: groups of `lanes` in ACT and ACC, words in WGT, PAR and LUT.
 struct Access {
   Memory memory = Memory::act;
   bool write = false;

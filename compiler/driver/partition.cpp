@@ -17,10 +17,10 @@ using ir::ValueId;
 
 bool is_view(const Node& n) { return n.domain == ir::kDlcDomain && n.is("reshape"); }
 
-std::set<NodeId> accelerator_nodes(const Graph& graph) {
+std::set<NodeId> accelerator_nodes(const Graph& graph, const HwConfig& hw) {
   std::set<NodeId> chosen;
   for (NodeId n : graph.nodes())
-    if (graph.node(n).domain == ir::kDlcDomain && !accel::refusal(graph, n)) chosen.insert(n);
+    if (graph.node(n).domain == ir::kDlcDomain && !accel::refusal(graph, n, hw)) chosen.insert(n);
   // A view belongs to the accelerator only between two of its operators.
   for (bool changed = true; changed;) {
     changed = false;
@@ -38,7 +38,7 @@ std::set<NodeId> accelerator_nodes(const Graph& graph) {
   return chosen;
 }
 
-std::string reason_for(const Graph& graph, NodeId id) {
+std::string reason_for(const Graph& graph, NodeId id, const HwConfig& hw) {
   const Node& n = graph.node(id);
   if (n.is("QuantizeLinear")) return "quantises a float tensor";
   if (n.is("DequantizeLinear")) {
@@ -47,7 +47,7 @@ std::string reason_for(const Graph& graph, NodeId id) {
     return "works on float values";
   }
   if (is_view(n)) return "a view of host data";
-  if (n.domain == ir::kDlcDomain) return accel::refusal(graph, id).value_or("left to the host");
+  if (n.domain == ir::kDlcDomain) return accel::refusal(graph, id, hw).value_or("left to the host");
   return "the accelerator has no " + n.op;
 }
 
@@ -120,14 +120,16 @@ void append(Program& whole, Program&& part, uint64_t base) {
   }
 }
 
-Segment host_segment(const Graph& graph, const std::vector<NodeId>& nodes) {
+Segment host_segment(const Graph& graph, const std::vector<NodeId>& nodes, const Partition& p) {
   Segment s;
   s.kind = Segment::Kind::host;
   for (NodeId n : nodes) s.nodes.push_back(graph.node(n).name);
   const Graph sub = extract(graph, nodes);
   s.inputs = names(sub, sub.inputs());
   s.outputs = names(sub, sub.outputs());
-  s.reason = reason_for(graph, nodes.front());
+  const auto first = std::find_if(p.host_nodes.begin(), p.host_nodes.end(),
+                                  [&](const HostNode& n) { return n.node == s.nodes.front(); });
+  if (first != p.host_nodes.end()) s.reason = first->reason;
   return s;
 }
 
@@ -170,9 +172,9 @@ Graph extract(const Graph& graph, const std::vector<NodeId>& nodes) {
   return sub;
 }
 
-Partition partition(const Graph& graph, const HwConfig&, bool no_fallback) {
+Partition partition(const Graph& graph, const HwConfig& hw, bool no_fallback) {
   Partition p;
-  const std::set<NodeId> chosen = accelerator_nodes(graph);
+  const std::set<NodeId> chosen = accelerator_nodes(graph, hw);
   std::map<NodeId, int> phase;  // even: host, odd: accelerator
   std::map<int, std::vector<NodeId>> members;
   for (NodeId id : graph.topological_order()) {
@@ -188,8 +190,8 @@ Partition partition(const Graph& graph, const HwConfig&, bool no_fallback) {
     members[earliest].push_back(id);
     if (machine) continue;
     if (no_fallback && !is_boundary(n))
-      throw UserError(ErrorKind::unsupported, n.where(), "would run on the host (" + reason_for(graph, id) + "), which --no-fallback forbids");
-    p.host_nodes.push_back({n.name, n.op, reason_for(graph, id), count_macs(graph, n)});
+      throw UserError(ErrorKind::unsupported, n.where(), "would run on the host (" + reason_for(graph, id, hw) + "), which --no-fallback forbids");
+    p.host_nodes.push_back({n.name, n.op, reason_for(graph, id, hw), count_macs(graph, n)});
     p.host_macs += p.host_nodes.back().macs;
   }
   for (auto& [number, nodes] : members)
@@ -204,7 +206,7 @@ Program assemble_program(const Graph& graph, const Partition& p, std::vector<Pro
   std::vector<NodeId> host;
   for (const Partition::Part& part : p.parts) {
     if (part.kind == Segment::Kind::host) {
-      whole.segments.push_back(host_segment(graph, part.nodes));
+      whole.segments.push_back(host_segment(graph, part.nodes, p));
       host.insert(host.end(), part.nodes.begin(), part.nodes.end());
       continue;
     }

@@ -5,7 +5,8 @@
 // A node keeps its inputs and outputs in order; Graph's functions keep both views in step.
 //
 // Operators are ONNX's own (domain "" and the opset's semantics, attributes in the map) or the integer
-// operators of quant_ops.h (domain "dlc", op "qconv" | "qadd" | "qpool" | "qbinary" | "qplace" | "qtake", the operator in
+// operators of quant_ops.h (domain "dlc", op "qconv" | "qadd" | "qpool" | "qbinary" | "qplace" | "qtake" | "qlut", the
+// operator in
 // `payload`).
 // Further operator of domain "dlc": "reshape" = the first input's bytes under the output's shape (a view).
 //
@@ -66,7 +67,7 @@ struct Value {
 
 using Attribute = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
                                std::vector<std::string>>;
-using Payload = std::variant<std::monostate, QConv, QAdd, QPool, QBinary, QPlace, QTake>;
+using Payload = std::variant<std::monostate, QConv, QAdd, QPool, QBinary, QPlace, QTake, QLut>;
 
 inline constexpr const char* kDlcDomain = "dlc";
 

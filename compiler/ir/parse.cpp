@@ -299,7 +299,7 @@ struct FieldParser {
   template <typename T>
   T checked(int64_t v) const {
     constexpr int64_t low = std::is_unsigned_v<T> ? 0 : INT32_MIN;
-    constexpr int64_t high = std::is_same_v<T, bool> ? 1 : INT32_MAX;
+    constexpr int64_t high = std::is_same_v<T, bool> ? 1 : sizeof(T) == 1 ? 255 : INT32_MAX;
     if (v < low || v > high) p.fail("the number is out of range");
     return static_cast<T>(v);
   }
@@ -373,6 +373,11 @@ Payload Parser::payload(const Node& n) {
   if (n.op == "qtake") {
     QTake q;
     visit_take(p, q);
+    return q;
+  }
+  if (n.op == "qlut") {
+    QLut q;
+    visit_lut(p, q);
     return q;
   }
   fail("'" + n.op + "' is no operator of domain dlc");

@@ -79,4 +79,9 @@ void visit_take(V& v, Op& q) {
   v("channels", q.channels);
 }
 
+template <typename V, typename Op>
+void visit_lut(V& v, Op& q) {
+  v("table", q.table);
+}
+
 }  // namespace dlc::ir

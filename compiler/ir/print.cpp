@@ -123,6 +123,8 @@ std::string payload_text(const Payload& payload) {
     visit_place(p, *place);
   } else if (const auto* take = std::get_if<QTake>(&payload)) {
     visit_take(p, *take);
+  } else if (const auto* lut = std::get_if<QLut>(&payload)) {
+    visit_lut(p, *lut);
   }
   return p.text;
 }

@@ -94,4 +94,10 @@ struct QTake {
   }
 };
 
+// qlut: any function of one 8-bit tensor: y = table[x as uint8], byte by byte; input and output have one shape, either
+// type. Only machines with vector.functions: [lut] have it.
+struct QLut {
+  std::array<uint8_t, 256> table{};
+};
+
 }  // namespace dlc::ir

@@ -132,6 +132,12 @@ class Verifier {
     } else if (n.op == "qtake") {
       require(std::holds_alternative<QTake>(n.payload), "its payload is not a QTake");
       check_qtake(n, std::get<QTake>(n.payload));
+    } else if (n.op == "qlut") {
+      require(std::holds_alternative<QLut>(n.payload), "its payload is not a QLut");
+      require(n.inputs.size() == 1, "expected 1 input");
+      check_8bit(in(n, 0), "input");
+      check_8bit(out(n), "output");
+      require(in(n, 0).shape == out(n).shape, "its shapes differ");
     } else if (n.op == "reshape") {
       require(n.inputs.size() == 1, "expected 1 input");
       require(in(n, 0).type == out(n).type && in(n, 0).elements() == out(n).elements(),

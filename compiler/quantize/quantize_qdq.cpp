@@ -66,6 +66,7 @@ void quantize_qdq(ir::Graph& graph, passes::PassContext& passes) {
   annotate(graph);
   std::set<ir::ValueId> unnamed;
   const LoweringContext context{graph, passes, unnamed};
+  lower_functions(context);
   for (ir::NodeId id : graph.topological_order()) {
     if (!graph.alive(id.index)) continue;  // part of a pattern that was replaced
     const ir::Node& node = graph.node(id);

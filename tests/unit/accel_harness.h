@@ -174,6 +174,12 @@ class NetBuilder {
                is_signed);
   }
 
+  ir::ValueId look_up(ir::ValueId x) {
+    ir::QLut q;
+    for (auto& b : q.table) b = static_cast<uint8_t>(random.range(0, 255));
+    return add("qlut", q, {x}, graph.value(x).shape, random.chance(60));
+  }
+
   ir::ValueId view(ir::ValueId x, ir::Shape shape) {
     return add("reshape", std::monostate{}, {x}, std::move(shape),
                graph.value(x).type == ir::ElementType::int8);

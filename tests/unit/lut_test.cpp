@@ -74,11 +74,13 @@ TEST_CASE("lut: a table must be written, and surely written, before it is read")
   const HwConfig hw = machine();
   Program p = program();
   std::get<isa::Vector>(p.instructions[2]).lut_table = 1;
-  CHECK(first_fault(p, hw).find("reads LUT word 1, which no earlier instruction has written") != std::string::npos);
+  CHECK(first_fault(p, hw).find("reads LUT word 1, which no earlier instruction has written") !=
+        std::string::npos);
   p = program();
   std::swap(p.instructions[0], p.instructions[1]);
   isa::wait_of(p.instructions[2])[0] = 1;  // for the activations only
-  CHECK(first_fault(p, hw).find("reads LUT word 2 before it is surely written by LOAD number 1") != std::string::npos);
+  CHECK(first_fault(p, hw).find("reads LUT word 2 before it is surely written by LOAD number 1") !=
+        std::string::npos);
 }
 
 TEST_CASE("lut: a table may be replaced only after its last reader; another one at any time") {
@@ -87,7 +89,8 @@ TEST_CASE("lut: a table may be replaced only after its last reader; another one 
   p.instructions.push_back(load(Memory::lut, 3, 4096, 256));
   CHECK(first_fault(p, hw) == "");
   p.instructions.push_back(load(Memory::lut, 2, 4096, 256));
-  CHECK(first_fault(p, hw).find("writes LUT word 2 before it is surely read by VECTOR number 0") != std::string::npos);
+  CHECK(first_fault(p, hw).find("writes LUT word 2 before it is surely read by VECTOR number 0") !=
+        std::string::npos);
   isa::wait_of(p.instructions.back())[2] = 1;
   CHECK(first_fault(p, hw) == "");
 }
@@ -96,8 +99,9 @@ TEST_CASE("lut: whole tables, into ACT only, no fifth table") {
   const HwConfig hw = machine();
   Program p = program();
   std::get<isa::Load>(p.instructions[0]).row_bytes = 128;
-  CHECK(first_fault(p, hw).find("row_bytes is 128, expected a positive multiple of the LUT word, 256 bytes") !=
-        std::string::npos);
+  CHECK(
+      first_fault(p, hw).find("row_bytes is 128, expected a positive multiple of the LUT word, 256 bytes") !=
+      std::string::npos);
   p = program();
   std::get<isa::Load>(p.instructions[0]).address = 4;
   CHECK(first_fault(p, hw).find("LUT touches words 4..4, expected 0..3") != std::string::npos);

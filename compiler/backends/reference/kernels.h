@@ -119,6 +119,19 @@ void conv_transpose(const KernelArgs&);
 void qconv(const KernelArgs&);
 void qadd(const KernelArgs&);
 void qpool(const KernelArgs&);
+
+// kernels_function.cpp: activation functions, and look-ups
+void celu(const KernelArgs&);
+void elu(const KernelArgs&);
+void gelu(const KernelArgs&);
+void hard_sigmoid(const KernelArgs&);
+void hard_swish(const KernelArgs&);
+void mish(const KernelArgs&);
+void selu(const KernelArgs&);
+void softplus(const KernelArgs&);
+void softsign(const KernelArgs&);
+void thresholded_relu(const KernelArgs&);
+void qlut(const KernelArgs&);
 void qbinary(const KernelArgs&);
 
 // kernels_placement.cpp
