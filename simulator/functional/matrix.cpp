@@ -10,7 +10,7 @@
 #include "isa/numerics.h"
 #include "simulator/functional/execute.h"
 #include "simulator/functional/loop_nest.h"
-#include "simulator/functional/multiversion.h"
+#include "isa/multiversion.h"
 
 namespace dlc {
 namespace {

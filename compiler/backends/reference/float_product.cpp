@@ -1,23 +1,29 @@
 #include "compiler/backends/reference/float_product.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
+
+#include "isa/multiversion.h"
 
 namespace dlc::reference {
 namespace {
 
-constexpr int64_t kRows = 4;
+// A panel row in one vector; GCC splits it where the machine's registers are narrower. No fused multiply-add
+// (the file is compiled with -ffp-contract=off), so that every machine computes the same bits.
+typedef float PanelRow __attribute__((vector_size(kPanel * sizeof(float))));
 
 // Fixed bounds, so that the sums stay in registers.
-void full_block(const float* w, int64_t w_row, const float* panel, int64_t depth,
-                float (&sum)[kRows][kPanel]) {
+DLC_MULTIVERSION
+void full_block(const float* w, int64_t w_row, const float* panel, int64_t depth, float* sums) {
+  PanelRow sum[kRows];
+  std::memcpy(sum, sums, sizeof sum);
   for (int64_t k = 0; k < depth; ++k) {
-    const float* p = panel + k * kPanel;
-    for (int64_t r = 0; r < kRows; ++r) {
-      const float v = w[r * w_row + k];
-      for (int64_t c = 0; c < kPanel; ++c) sum[r][c] += v * p[c];
-    }
+    PanelRow p;
+    std::memcpy(&p, panel + k * kPanel, sizeof p);
+    for (int64_t r = 0; r < kRows; ++r) sum[r] += w[r * w_row + k] * p;
   }
+  std::memcpy(sums, sum, sizeof sum);
 }
 
 }  // namespace
@@ -27,7 +33,7 @@ void panel_product(const float* w, int64_t w_row, int64_t rows, const float* pan
   float sum[kRows][kPanel] = {};
   for (int64_t r = 0; r < rows; ++r) std::copy_n(y + r * y_row, columns, sum[r]);
   if (rows == kRows) {
-    full_block(w, w_row, panel, depth, sum);
+    full_block(w, w_row, panel, depth, sum[0]);
   } else {
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t k = 0; k < depth; ++k) {

@@ -6,9 +6,11 @@
 namespace dlc::reference {
 
 // Columns of a packed panel: `panel[k * kPanel + c]`.
-inline constexpr int64_t kPanel = 8;
+inline constexpr int64_t kPanel = 16;
+// Rows of the other operand that one pass over a panel serves.
+inline constexpr int64_t kRows = 8;
 
-// y[r][c] += sum over k of w[r * w_row + k] * panel[k * kPanel + c], for `rows` rows (1 to 4) and the first
+// y[r][c] += sum over k of w[r * w_row + k] * panel[k * kPanel + c], for `rows` rows (1 to kRows) and the first
 // `columns` columns of the panel; y has `y_row` elements a row.
 void panel_product(const float* w, int64_t w_row, int64_t rows, const float* panel, int64_t depth, float* y,
                    int64_t y_row, int64_t columns);

@@ -109,7 +109,7 @@ void fill_panel(const Window& g, const float* x, int64_t first, int64_t columns,
 // One group of one image: `channels` input and `outputs` output channels.
 void conv_group(const Window& g, const float* x, int64_t channels, const float* w, int64_t outputs,
                 float* y) {
-  constexpr int64_t kDepth = 1024;  // panel rows at a time: 32 KiB
+  constexpr int64_t kDepth = 1024;  // panel rows at a time: 64 KiB
   const int64_t depth = channels * g.kh * g.kw, positions = g.oh * g.ow;
   std::vector<float> panel(static_cast<size_t>(std::min(depth, kDepth) * kPanel));
   for (int64_t first = 0; first < positions; first += kPanel) {
@@ -117,8 +117,8 @@ void conv_group(const Window& g, const float* x, int64_t channels, const float* 
     for (int64_t k = 0; k < depth; k += kDepth) {
       const int64_t rows = std::min(kDepth, depth - k);
       fill_panel(g, x, first, columns, k, k + rows, panel.data());
-      for (int64_t o = 0; o < outputs; o += 4) {
-        panel_product(w + o * depth + k, depth, std::min<int64_t>(4, outputs - o), panel.data(), rows,
+      for (int64_t o = 0; o < outputs; o += kRows) {
+        panel_product(w + o * depth + k, depth, std::min(kRows, outputs - o), panel.data(), rows,
                       y + o * positions + first, positions, columns);
       }
     }
