@@ -15,6 +15,12 @@
 namespace dlc {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
 passes::PipelineOptions pipeline_options(const Options& options) {
   passes::PipelineOptions p;
   if (!options.passes.empty()) {
@@ -54,32 +60,51 @@ std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& dims) 
   return result;
 }
 
-Compiled compile_model(const Options& options) {
-  const auto begin = std::chrono::steady_clock::now();
-  Compiled c;
-  c.hw = load_hwconfig(options.hw);                                                     // YAML -> machine
+Prepared prepare_model(const Options& options) {
+  const auto begin = Clock::now();
+  Prepared p;
   onnx_import::ImportOptions import;
   import.dims = parse_dims(options.dims);
-  c.graph = onnx_import::import_onnx(options.model, import);                            // ONNX -> Graph IR
-  if (options.compare_graph) c.original = c.graph.clone();
-  const std::string quantised = quantize_if_float(c.graph, options);                    // float -> Q/DQ
-  c.pipeline = passes::run_pipeline(c.graph, pipeline_options(options));                // Q/DQ -> integer operators, fusion
-  c.parts = partition(c.graph, c.hw, options.no_fallback);                              // accelerator | host segments
+  p.graph = onnx_import::import_onnx(options.model, import);               // ONNX -> Graph IR
+  if (options.compare_graph) p.original = p.graph.clone();
+  p.quantised = quantize_if_float(p.graph, options);                       // float -> Q/DQ
+  p.pipeline = passes::run_pipeline(p.graph, pipeline_options(options));   // Q/DQ -> integer operators, fusion
+  p.seconds = seconds_since(begin);
+  return p;
+}
+
+Prepared Prepared::clone() const { return {original.clone(), graph.clone(), pipeline, quantised, seconds}; }
+
+Compiled compile_for(const HwConfig& hw, Prepared prepared, const Options& options) {
+  const auto begin = Clock::now();
+  Compiled c;
+  c.hw = hw;
+  c.original = std::move(prepared.original);
+  c.graph = std::move(prepared.graph);
+  c.pipeline = std::move(prepared.pipeline);
+  c.quantised = std::move(prepared.quantised);
+  c.parts = partition(c.graph, hw, options.no_fallback);                   // accelerator | host segments
   std::vector<Program> regions;
   for (const Partition::Part& part : c.parts.parts)
-    if (part.kind == Segment::Kind::accelerator)
-      regions.push_back(accel::compile_accelerator(c.graph, part.nodes, c.hw, accel_options(options)));  // tiles, schedule, allocation, encoding; verified
-  c.program = assemble_program(c.graph, c.parts, std::move(regions));                   // one program, DRAM map
+    if (part.kind == Segment::Kind::accelerator)                           // tiles, schedule, allocation, encoding; verified
+      regions.push_back(accel::compile_accelerator(c.graph, part.nodes, hw, accel_options(options)));
+  c.program = assemble_program(c.graph, c.parts, std::move(regions));      // one program, DRAM map
   c.program.model = options.model.substr(options.model.find_last_of('/') + 1);
-  c.program.hw_name = c.hw.name;
-  c.program.hw_yaml = canonical_yaml(c.hw);
-  c.program.hw_hash = hwconfig_hash(c.hw);
+  c.program.hw_name = hw.name;
+  c.program.hw_yaml = canonical_yaml(hw);
+  c.program.hw_hash = hwconfig_hash(hw);
   c.program.dram_bytes = c.program.program_address + encode_program(c.program).size();
-  if (c.program.dram_bytes > c.hw.memory_bytes)
-    throw UserError(ErrorKind::unsupported, options.model, fmt::format("needs {} bytes of DRAM; '{}' has memory.size: {} bytes", c.program.dram_bytes, c.hw.name, c.hw.memory_bytes));
-  c.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const bool warning = quantised.starts_with("warning");  // is said even with --quiet
-  if (!quantised.empty() && (warning || !options.quiet)) std::fprintf(stderr, "%s\n", quantised.c_str());
+  if (c.program.dram_bytes > hw.memory_bytes)
+    throw UserError(ErrorKind::unsupported, options.model, fmt::format("needs {} bytes of DRAM; '{}' has memory.size: {} bytes", c.program.dram_bytes, hw.name, hw.memory_bytes));
+  c.seconds = prepared.seconds + seconds_since(begin);
+  return c;
+}
+
+Compiled compile_model(const Options& options) {
+  const HwConfig hw = load_hwconfig(options.hw);                           // YAML -> machine
+  Compiled c = compile_for(hw, prepare_model(options), options);
+  const bool warning = c.quantised.starts_with("warning");  // is said even with --quiet
+  if (!c.quantised.empty() && (warning || !options.quiet)) std::fprintf(stderr, "%s\n", c.quantised.c_str());
   if (options.verbose > 0) {
     for (const auto& t : c.pipeline.times)
       std::fprintf(stderr, "pass %-28s %8.3f ms  %4zu -> %zu nodes\n", t.name.c_str(), t.seconds * 1e3, t.nodes_before, t.nodes_after);

@@ -10,20 +10,38 @@
 
 namespace dlc {
 
+// What does not depend on the machine: the network after import, quantisation and passes.
+struct Prepared {
+  ir::Graph original;  // as imported (kept only for --compare-tensors)
+  ir::Graph graph;     // after the passes: what the reference evaluates
+  passes::PipelineResult pipeline;
+  std::string quantised;  // what post-training quantisation did, "" where the network was quantised already
+  double seconds = 0;
+
+  Prepared clone() const;
+};
+
 struct Compiled {
   HwConfig hw;
-  ir::Graph original;     // as imported (kept only for --compare-tensors)
-  ir::Graph graph;        // after the passes: what the reference evaluates
+  ir::Graph original, graph;  // of Prepared, moved here
+  passes::PipelineResult pipeline;
+  std::string quantised;
   Partition parts;
   Program program;
-  passes::PipelineResult pipeline;
   double seconds = 0;
 };
 
 // --dim NAME=VALUE arguments. UserError (bad_input) for anything else.
 std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& dims);
 
-// options: hw, model, dims, passes, no_fallback ... Throws UserError.
+// options: model, dims, passes, calibration. Throws UserError.
+Prepared prepare_model(const Options& options);
+
+// The second half of the flow. One prepared network serves any number of machines: pass prepared.clone().
+// options: no_fallback, no_residency. Throws UserError.
+Compiled compile_for(const HwConfig& hw, Prepared prepared, const Options& options);
+
+// Both halves for options.hw, with what --verbose and the warnings print. Throws UserError.
 Compiled compile_model(const Options& options);
 
 }  // namespace dlc
