@@ -20,6 +20,7 @@ struct LayerTiling {
   // tile, meanwhile.
   int64_t vector_blocks = 0, vector_rows = 0;
   bool whole_input = true;  // an input strip holds all channels (else those of the chunk)
+  bool runs_ahead = true;   // there is room for the next tile's loads while this one is computed
   double cycles = 0;        // modelled
 };
 

@@ -51,10 +51,12 @@ class MatrixSearch {
                 t.kernel_columns = kernel_columns;
                 try_orders(t);
               }
-          if (best_) return true;
+          // A finer split of the reduction costs nothing but tiles: worth a look where loads and compute would
+          // take turns (a fully connected layer whose weights of one output block fill WGT).
+          if (best_ && best_->runs_ahead) return true;
         }
       }
-    return false;
+    return best_.has_value();
   }
 
   int64_t max_group_blocks() const {
@@ -107,9 +109,10 @@ class MatrixSearch {
     const int64_t reductions = ceil_div(chunk_in, t.in_blocks) * ceil_div(p_.rows.kernel, t.kernel_rows) *
                                ceil_div(p_.columns.kernel, t.kernel_columns);
     Cost cost;
+    t.runs_ahead = true;
     const int64_t matrix_rows = t.rows - t.vector_rows;
     if (!p_.fits(Memory::acc, t.blocks * matrix_rows * t.columns, p_.space.acc)) return;
-    if (!weights(t, T, strips, chunk_in, reductions, cost) || !parameters(t, chunks, strips, cost)) return;
+    if (!weights(t, T, strips, chunks, chunk_in, reductions, cost) || !parameters(t, chunks, strips, cost)) return;
     if (!activations(t, chunks, strips, reductions, cost)) return;
 
     const double steps =
@@ -133,7 +136,7 @@ class MatrixSearch {
     if (!best_ || t.cycles < best_->cycles) best_ = t;
   }
 
-  bool weights(LayerTiling& t, int64_t T, int64_t strips, int64_t chunk_in, int64_t reductions, Cost& cost) {
+  bool weights(LayerTiling& t, int64_t T, int64_t strips, int64_t chunks, int64_t chunk_in, int64_t reductions, Cost& cost) {
     const int64_t taps = p_.rows.kernel * p_.columns.kernel;
     const int64_t total = out_blocks_ * chunk_in * taps * T;
     const int64_t chunk = t.blocks * t.in_blocks * t.kernel_rows * t.kernel_columns * T;
@@ -148,7 +151,8 @@ class MatrixSearch {
       cost.fill +=
           0.5 * p_.dram_cycles(static_cast<double>(std::max<int64_t>(0, total - p_.space.wgt / 2)) * word);
     } else if (2 * chunk > p_.space.wgt) {
-      cost.fill += traffic;  // loads cannot run ahead
+      cost.fill += traffic;
+      t.runs_ahead = strips * chunks * reductions == 1;
     } else if (3 * chunk > p_.space.wgt) {
       cost.fill += 0.25 * traffic;
     }
@@ -194,7 +198,10 @@ class MatrixSearch {
       strip_bytes += static_cast<double>(out) * bytes;
     }
     cost.fill += p_.dram_cycles(strip_bytes);
-    if (2 * needed > p_.space.act) cost.fill += cost.dram;  // single buffers: loads and compute take turns
+    if (2 * needed > p_.space.act) {  // single buffers: loads and compute take turns
+      cost.fill += cost.dram;
+      t.runs_ahead = t.runs_ahead && strips * chunks * reductions == 1;
+    }
     return true;
   }
 
