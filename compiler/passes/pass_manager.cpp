@@ -56,6 +56,10 @@ const std::vector<Pass>& all_passes() {
       {"fold-constants", "nodes on constants become constants", fold_constants},
       {"remove-identity", "Identity, Dropout, reshapes and casts that change nothing go away",
        remove_identity},
+      {"simplify-algebra", "operations that change nothing or are done twice go away", simplify_algebra},
+      {"common-subexpressions", "nodes that compute the same become one", common_subexpressions},
+      {"recognize-functions", "GELU, layer normalisation and softmax written in parts become one operator",
+       recognize_functions},
       {"move-transposes", "transpositions sink until they meet their inverse", move_transposes},
       {"mean-to-pool", "means over the spatial dimensions become global average pools", mean_to_pool},
       {"fold-batch-norm", "BatchNormalization becomes part of the convolution before it", fold_batch_norm},
@@ -68,10 +72,23 @@ const std::vector<Pass>& all_passes() {
   return passes;
 }
 
+namespace {
+// Patterns are then what they look like, and what NHWC exporters leave behind is gone.
+constexpr const char* kCleanUp[] = {"fold-constants",        "remove-identity",     "simplify-algebra",
+                                    "common-subexpressions", "recognize-functions", "move-transposes",
+                                    "mean-to-pool"};
+}  // namespace
+
+void clean_up(ir::Graph& graph, PassContext& context) {
+  for (const char* name : kCleanUp) find_pass(name).run(graph, context);
+}
+
 std::vector<std::string> default_pipeline() {
-  return {"fold-constants",   "remove-identity", "move-transposes",  "mean-to-pool",
-          "fold-batch-norm",  "quantize-qdq",    "remove-dead-code", "absorb-reshape",
-          "remove-dead-code", "remove-identity", "fuse-residual",    "remove-dead-code"};
+  std::vector<std::string> names(std::begin(kCleanUp), std::end(kCleanUp));
+  for (const char* name : {"fold-batch-norm", "quantize-qdq", "remove-dead-code", "absorb-reshape", "remove-dead-code",
+                           "remove-identity", "fuse-residual", "remove-dead-code"})
+    names.push_back(name);
+  return names;
 }
 
 PipelineResult run_pipeline(ir::Graph& graph, const PipelineOptions& options) {

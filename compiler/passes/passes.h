@@ -15,6 +15,27 @@ void fold_constants(ir::Graph& graph, PassContext& context);
 //           same type -> y         after  x in place of y
 void remove_identity(ir::Graph& graph, PassContext& context);
 
+// simplify-algebra: what changes nothing, or is done twice.
+//   x + 0, x - 0, x * 1, x / 1, x ^ 1                  -> x
+//   Neg(Neg(x)), Not(Not(x)), Relu(Relu(x)), Max(x, x) -> x, x, Relu(x), x
+//   Concat, Max, Min, Sum of one, Pad by nothing, Expand and Tile to the same shape -> the operand
+//   (x * c1) * c2, (x + c1) + c2 with scalars          -> x * c, x + c
+//   Reshape, Flatten, Squeeze, Unsqueeze of another    -> one Reshape
+void simplify_algebra(ir::Graph& graph, PassContext& context);
+
+// recognize-functions: what exporters write out in small operators.
+//   x * 0.5 * (1 + erf(x / sqrt 2)), or with tanh(sqrt(2/pi) (x + 0.044715 x^3))     -> Gelu(x)
+//   (x - mean) / sqrt(mean((x - mean)^2) + epsilon) [* gamma [+ beta]]               -> LayerNormalization
+//   exp(x - max x) / sum(exp(x - max x)), or without the maximum                     -> Softmax
+// Wants common-subexpressions before it: x - mean is often written twice.
+void recognize_functions(ir::Graph& graph, PassContext& context);
+
+// common-subexpressions: nodes with the same operator, attributes and inputs become one, equal constants too.
+//   before  Sub(x, m) -> a, Sub(x, m) -> b     after  Sub(x, m) -> a, in place of b too
+// Not random operators, not layers with weights (topologies with made-up weights keep their branches), and not the
+// integer operators behind quantize-qdq.
+void common_subexpressions(ir::Graph& graph, PassContext& context);
+
 // move-transposes: transpositions move towards the outputs through operators that do not mind the order of
 // dimensions (elementwise ones with constants or equally transposed operands, Q/DQ, Pad, Slice, Concat, means
 // that keep their dimensions), until they meet their inverse; of a constant they become part of it. What an
@@ -45,6 +66,9 @@ void fuse_residual(ir::Graph& graph, PassContext& context);
 
 // remove-dead-code: nodes and constants from which no graph output can be reached.
 void remove_dead_code(ir::Graph& graph, PassContext& context);
+
+// The passes that put a float network in order; prepare_for_quantization and the default pipeline begin with them.
+void clean_up(ir::Graph& graph, PassContext& context);
 
 // --- helpers
 // Everything that read the node's first output reads `replacement` instead, and the node is erased. Names

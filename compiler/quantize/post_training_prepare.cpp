@@ -109,10 +109,7 @@ void hoist_activations(Graph& graph) {
 void prepare_for_quantization(Graph& graph) {
   passes::PassContext context;
   fold_stored_weights(graph);
-  passes::fold_constants(graph, context);
-  passes::remove_identity(graph, context);
-  passes::move_transposes(graph, context);
-  passes::mean_to_pool(graph, context);
+  passes::clean_up(graph, context);
   normalise_products(graph);
   merge_pads(graph);
   merge_affine(graph);
