@@ -7,6 +7,7 @@
 
 #include "compiler/driver/input_formats.h"
 #include "compiler/driver/inputs.h"
+#include "compiler/quantize/complete_qdq.h"
 #include "compiler/quantize/post_training.h"
 #include "isa/error.h"
 
@@ -180,14 +181,30 @@ quantize::CalibrationOptions calibration_options(const Options& options) {
   return result;
 }
 
+namespace {
+
+constexpr const char* kMeaningless = "; outputs are meaningless on real data, give some with --calibrate DATA.npy";
+
+// Layers with quantised operands and a float result.
+std::string complete_if_partly_quantized(ir::Graph& graph, const Options& options) {
+  const std::vector<std::string> layers = quantize::unfinished_layers(graph);
+  if (layers.empty()) return "";
+  const CalibrationRows data = calibration_rows(options, graph_signature(graph));
+  quantize::complete_quantization(graph, quantize::calibrate(graph, data.rows, calibration_options(options)));
+  return fmt::format("{}float results of {} quantised layer{} ('{}'{}) are rounded to int8 with ranges from {}{}",
+                     data.random ? "warning: " : "", layers.size(), layers.size() == 1 ? "" : "s", layers[0],
+                     layers.size() == 1 ? "" : ", ...", data.source, data.random ? kMeaningless : "");
+}
+
+}  // namespace
+
 std::string quantize_if_float(ir::Graph& graph, const Options& options) {
-  if (!quantize::needs_quantization(graph)) return "";
+  if (!quantize::needs_quantization(graph)) return complete_if_partly_quantized(graph, options);
   const quantize::PostTrainingOptions post_training{calibration_options(options)};
   const CalibrationRows data = calibration_rows(options, graph_signature(graph));
   quantize::quantize_graph(graph, data.rows, post_training);
   if (!data.random) return "float network: quantised to int8 with ranges from " + data.source;
-  return "warning: float network quantised with ranges from " + data.source +
-         "; outputs are meaningless on real data, give some with --calibrate DATA.npy";
+  return "warning: float network quantised with ranges from " + data.source + kMeaningless;
 }
 
 }  // namespace dlc

@@ -29,8 +29,8 @@ std::vector<ir::Tensor> graph_signature(const ir::Graph& graph);
 // --calibration-method and --calibration-percentile. UserError for unknown names and impossible percentiles.
 quantize::CalibrationOptions calibration_options(const Options& options);
 
-// Quantises the graph in place where quantize::needs_quantization says so; otherwise leaves it alone and
-// returns "". Else what was done, for the user; begins with "warning: " when ranges come from random data.
+// Quantises the graph in place where quantize::needs_quantization says so; rounds the float results of layers of a
+// network that is quantised in part (quantize::complete_quantization); otherwise leaves it alone and returns "". Else what was done, for the user; begins with "warning: " when ranges come from random data.
 std::string quantize_if_float(ir::Graph& graph, const Options& options);
 
 }  // namespace dlc

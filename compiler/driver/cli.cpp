@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/driver/commands.h"
+#include "compiler/driver/hw_file.h"
 #include "compiler/driver/progress.h"
 #include "isa/error.h"
 #include "isa/near_name.h"
@@ -24,8 +25,8 @@ void add_verbosity(CLI::App& app, Options& o) {
 }
 
 void add_compile_options(CLI::App& app, Options& o) {
-  app.add_option("--hw", o.hw, "hardware description (YAML)")->required()->type_name("HW.yaml");
-  app.add_option("--dim", o.dims, "bind a symbolic dimension")->type_name("NAME=VALUE");
+  app.add_option("--hw", o.hw, "hardware description: a YAML file, or the name of a shipped one (edge-16)")->required()->type_name("HW");
+  app.add_option("--dim", o.dims, "bind a symbolic dimension (else the shapes of the --input files do)")->type_name("NAME=VALUE");
   app.add_option("--dump-ir", o.dump_ir, "write the Graph IR after each pass into this folder")->type_name("DIR");
   app.add_option("--skip-pass", o.skip_passes, "leave a pass out (repeatable; see dlc passes)")->type_name("NAME");
   app.add_option("--passes", o.passes, "run exactly these passes, comma separated")->type_name("LIST");
@@ -49,7 +50,7 @@ void add_calibration_options(CLI::App& app, Options& o, const std::string& metho
 }
 
 void add_input_options(CLI::App& app, Options& o) {
-  app.add_option("--input", o.inputs, "graph input: .npy, .npz or .pb (TensorProto); without any, seeded random values")
+  app.add_option("--input", o.inputs, "graph input: .npy, .npz or .pb (TensorProto), without names in the graph's order; without any, seeded random values")
       ->type_name("[NAME=]FILE");
   app.add_option("--seed", o.seed, "seed of random inputs");
   add_scaling_options(app, o);
@@ -196,6 +197,20 @@ void print_error(const std::string& message) {
 
 }  // namespace
 
+int guarded(const std::function<int()>& work) {
+  try {
+    return work();
+  } catch (const UserError& e) {
+    print_error(e.what());
+    return e.exit_code();
+  } catch (const std::bad_alloc&) {
+    print_error("out of memory");
+  } catch (const std::exception& e) {
+    print_error(std::string("internal error: ") + e.what() + "; this is a fault of dlc, please report it with the command line and the model");
+  }
+  return kInternalError;
+}
+
 int dlc_main(int argc, char** argv) {
   Parser parser;
   CLI::App app{"dlc: one YAML file describes a tensor accelerator; compile networks for it, simulate it, build its RTL.\n"
@@ -208,24 +223,19 @@ int dlc_main(int argc, char** argv) {
   add_cosim(app, parser);
   add_quantize(app, parser);
   add_small_commands(app, parser);
-  try {
-    std::vector<std::string> arguments = with_default_command(argc, argv, app);
-    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
-    app.parse(arguments);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
-    print_error(std::string(e.what()) + "; see dlc --help");
-    return 2;
-  } catch (const UserError& e) {
-    print_error(e.what());
-    return e.exit_code();
-  }
-  try {
+  return guarded([&] {
+    try {
+      std::vector<std::string> arguments = with_default_command(argc, argv, app);
+      std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+      app.parse(arguments);
+    } catch (const CLI::ParseError& e) {
+      if (e.get_exit_code() == 0) return app.exit(e);
+      print_error(std::string(e.what()) + "; see dlc --help");
+      return 2;
+    }
+    if (!parser.options.hw.empty()) parser.options.hw = find_hw_file(parser.options.hw);
     return parser.command(parser.options);
-  } catch (const UserError& e) {
-    print_error(e.what());
-    return e.exit_code();
-  }
+  });
 }
 
 }  // namespace dlc

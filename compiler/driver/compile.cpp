@@ -8,6 +8,7 @@
 
 #include "compiler/accel/compile.h"
 #include "compiler/driver/calibration_data.h"
+#include "compiler/driver/inputs.h"
 #include "compiler/onnx/import_onnx.h"
 #include "isa/error.h"
 #include "isa/program_file.h"
@@ -65,6 +66,8 @@ Prepared prepare_model(const Options& options) {
   Prepared p;
   onnx_import::ImportOptions import;
   import.dims = parse_dims(options.dims);
+  if (!options.inputs.empty())
+    import.given = [&](const std::vector<std::string>& names) { return given_shapes(options.inputs, names); };
   p.graph = onnx_import::import_onnx(options.model, import);               // ONNX -> Graph IR
   if (options.compare_graph) p.original = p.graph.clone();
   p.quantised = quantize_if_float(p.graph, options);                       // float -> Q/DQ
@@ -83,7 +86,9 @@ Compiled compile_for(const HwConfig& hw, Prepared prepared, const Options& optio
   c.graph = std::move(prepared.graph);
   c.pipeline = std::move(prepared.pipeline);
   c.quantised = std::move(prepared.quantised);
-  c.parts = partition(c.graph, hw, options.no_fallback);                   // accelerator | host segments
+  HostReasons reasons;
+  for (const auto& note : c.pipeline.notes) reasons.emplace(note.node, note.text);
+  c.parts = partition(c.graph, hw, options.no_fallback, reasons);          // accelerator | host segments
   std::vector<Program> regions;
   for (const Partition::Part& part : c.parts.parts)
     if (part.kind == Segment::Kind::accelerator)                           // tiles, schedule, allocation, encoding; verified

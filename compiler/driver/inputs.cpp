@@ -1,8 +1,11 @@
 #include "compiler/driver/inputs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "compiler/driver/file_io.h"
 #include "compiler/driver/input_formats.h"
@@ -36,6 +39,16 @@ NpyArray nhwc_to_nchw(const NpyArray& in) {
   return out;
 }
 
+// The .npy name of an element type, without the byte order.
+std::string npy_type(ir::ElementType type) {
+  static const std::map<ir::ElementType, std::string> kTypes = {
+      {ir::ElementType::float32, "f4"}, {ir::ElementType::float64, "f8"}, {ir::ElementType::float16, "f2"},
+      {ir::ElementType::int8, "i1"},    {ir::ElementType::uint8, "u1"},   {ir::ElementType::int16, "i2"},
+      {ir::ElementType::uint16, "u2"},  {ir::ElementType::int32, "i4"},   {ir::ElementType::uint32, "u4"},
+      {ir::ElementType::int64, "i8"},   {ir::ElementType::uint64, "u8"},  {ir::ElementType::boolean, "b1"}};
+  return kTypes.at(type);
+}
+
 template <class T, class From>
 void store_as(ir::Tensor& t, const std::vector<From>& values) {
   for (size_t i = 0; i < values.size(); ++i) t.data<T>()[i] = static_cast<T>(values[i]);
@@ -45,6 +58,10 @@ ir::Tensor converted(const NpyArray& a, const ir::Tensor& signature, const Input
   ir::Tensor t(signature.type, signature.shape);
   t.name = signature.name;
   const bool is_float = a.dtype[0] == 'f';
+  if (t.type != ir::ElementType::float32 && a.dtype == npy_type(t.type)) {  // the very type: no conversion
+    t.bytes = a.bytes;
+    return t;
+  }
   switch (t.type) {
     case ir::ElementType::float32: {
       std::vector<float> v = npy_as_float(a);
@@ -53,18 +70,23 @@ ir::Tensor converted(const NpyArray& a, const ir::Tensor& signature, const Input
       store_as<float>(t, v);
       return t;
     }
-    case ir::ElementType::int8: case ir::ElementType::uint8: case ir::ElementType::int32: case ir::ElementType::int64: {
+    case ir::ElementType::boolean: case ir::ElementType::int8: case ir::ElementType::uint8: case ir::ElementType::int16:
+    case ir::ElementType::uint16: case ir::ElementType::int32: case ir::ElementType::uint32: case ir::ElementType::int64: {
       if (is_float)
         throw UserError(ErrorKind::bad_input, what, fmt::format("holds {} values; input '{}' takes {}", a.dtype, t.name, ir::element_name(t.type)));
       const std::vector<int64_t> v = npy_as_int64(a);
       if (t.type == ir::ElementType::int8) store_as<int8_t>(t, v);
       if (t.type == ir::ElementType::uint8) store_as<uint8_t>(t, v);
+      if (t.type == ir::ElementType::boolean) std::transform(v.begin(), v.end(), t.bytes.begin(), [](int64_t x) { return x != 0; });
+      if (t.type == ir::ElementType::int16) store_as<int16_t>(t, v);
+      if (t.type == ir::ElementType::uint16) store_as<uint16_t>(t, v);
+      if (t.type == ir::ElementType::uint32) store_as<uint32_t>(t, v);
       if (t.type == ir::ElementType::int32) store_as<int32_t>(t, v);
       if (t.type == ir::ElementType::int64) store_as<int64_t>(t, v);
       return t;
     }
     default:
-      throw UserError(ErrorKind::unsupported, what, fmt::format("input '{}' is of type {}, which cannot be read from a file yet", t.name, ir::element_name(t.type)));
+      throw UserError(ErrorKind::unsupported, what, fmt::format("input '{}' is of type {}, which a {} array cannot give", t.name, ir::element_name(t.type), a.dtype));
   }
 }
 
@@ -101,52 +123,70 @@ ir::Tensor random_input(const ir::Tensor& signature, uint64_t seed) {
   if (t.type == ir::ElementType::float32) {
     for (float& v : t.data<float>()) v = static_cast<float>(next_random(state) >> 40) * 0x1p-24f;
   } else {
-    for (uint8_t& b : t.bytes) b = static_cast<uint8_t>(next_random(state));
+    const uint8_t mask = t.type == ir::ElementType::boolean ? 1 : 0xFF;
+    for (uint8_t& b : t.bytes) b = static_cast<uint8_t>(next_random(state)) & mask;
   }
   return t;
 }
 
+std::vector<GivenInput> given_inputs(const std::vector<std::string>& arguments, const std::vector<std::string>& names) {
+  const std::string list = fmt::format("{}", fmt::join(names, ", "));
+  std::set<std::string> named;
+  for (const std::string& argument : arguments)
+    if (const size_t eq = argument.find('='); eq != std::string::npos) named.insert(argument.substr(0, eq));
+  std::vector<std::string> free;  // in order, for arguments without a name
+  for (const std::string& n : names)
+    if (!named.contains(n)) free.push_back(n);
+  size_t next = 0;
+  std::vector<GivenInput> result;
+  for (const std::string& argument : arguments) {
+    const size_t eq = argument.find('=');
+    std::string name = eq == std::string::npos ? "" : argument.substr(0, eq);
+    const std::string path = eq == std::string::npos ? argument : argument.substr(eq + 1);
+    const bool by_member = name.empty() && names.size() > 1 && path.ends_with(".npz");
+    if (name.empty() && !by_member) {
+      if (next == free.size()) {
+        throw UserError(ErrorKind::bad_input, "--input " + argument,
+                        fmt::format("one file too many: the network has {} input{} ({})", names.size(), names.size() == 1 ? "" : "s", list));
+      }
+      name = free[next++];
+    }
+    for (auto& [member, array] : load_input_file(path)) {
+      const std::string& target = by_member ? member : name;
+      if (std::find(names.begin(), names.end(), target) == names.end())
+        throw UserError(ErrorKind::bad_input, "--input " + argument, fmt::format("the network has no input '{}'; its inputs are: {}", target, list));
+      result.push_back({target, path, std::move(array)});
+    }
+  }
+  return result;
+}
+
+std::map<std::string, onnx_import::GivenShape> given_shapes(const std::vector<std::string>& arguments,
+                                                            const std::vector<std::string>& names) {
+  std::map<std::string, onnx_import::GivenShape> shapes;
+  for (const GivenInput& g : given_inputs(arguments, names)) shapes[g.input] = {g.array.shape, g.path};
+  return shapes;
+}
+
 TensorMap gather_inputs(const Options& options, const std::vector<ir::Tensor>& signature, std::string* note) {
   TensorMap result;
-  auto find = [&](const std::string& name) -> const ir::Tensor* {
-    for (const auto& t : signature)
-      if (t.name == name) return &t;
-    return nullptr;
-  };
-  std::string names;
-  for (const auto& t : signature) names += (names.empty() ? "" : ", ") + t.name;
   if (options.inputs.empty()) {
     for (const auto& t : signature) result[t.name] = random_input(t, options.seed);
     if (note) *note = fmt::format("no --input given: seeded random values (--seed {})", options.seed);
     return result;
   }
-  for (const std::string& argument : options.inputs) {
-    const size_t eq = argument.find('=');
-    std::string name = eq == std::string::npos ? "" : argument.substr(0, eq);
-    std::string path = eq == std::string::npos ? argument : argument.substr(eq + 1);
-    const bool single = signature.size() == 1;
-    if (name.empty() && !single && !path.ends_with(".npz"))
-      throw UserError(ErrorKind::bad_input, "--input " + argument, fmt::format("the network has {} inputs ({}); write --input NAME=FILE", signature.size(), names));
-    for (auto& [entry, array] : load_input_file(path)) {
-      const std::string target = !name.empty() ? name : single ? signature[0].name : entry;
-      const ir::Tensor* t = find(target);
-      if (!t) throw UserError(ErrorKind::bad_input, "--input " + argument, fmt::format("the network has no input '{}'; its inputs are: {}", target, names));
-      result[target] = to_input(array, *t, {options.input_scale, options.input_zero}, path, note);
-    }
+  std::vector<std::string> names;
+  for (const auto& t : signature) names.push_back(t.name);
+  for (const GivenInput& g : given_inputs(options.inputs, names)) {
+    const auto t = std::find_if(signature.begin(), signature.end(), [&](const ir::Tensor& s) { return s.name == g.input; });
+    result[g.input] = to_input(g.array, *t, {options.input_scale, options.input_zero}, g.path, note);
   }
   for (const auto& t : signature)
     if (!result.count(t.name)) throw UserError(ErrorKind::bad_input, "--input", fmt::format("input '{}' ({} {}) is missing", t.name, ir::element_name(t.type), ir::shape_text(t.shape)));
   return result;
 }
 
-NpyArray to_npy(const ir::Tensor& tensor) {
-  static const std::map<ir::ElementType, std::string> kTypes = {
-      {ir::ElementType::float32, "f4"}, {ir::ElementType::float64, "f8"}, {ir::ElementType::float16, "f2"},
-      {ir::ElementType::int8, "i1"},    {ir::ElementType::uint8, "u1"},   {ir::ElementType::int16, "i2"},
-      {ir::ElementType::uint16, "u2"},  {ir::ElementType::int32, "i4"},   {ir::ElementType::uint32, "u4"},
-      {ir::ElementType::int64, "i8"},   {ir::ElementType::uint64, "u8"},  {ir::ElementType::boolean, "b1"}};
-  return {kTypes.at(tensor.type), tensor.shape, tensor.bytes};
-}
+NpyArray to_npy(const ir::Tensor& tensor) { return {npy_type(tensor.type), tensor.shape, tensor.bytes}; }
 
 std::string file_name_for(const std::string& tensor_name) {
   std::string s = tensor_name;

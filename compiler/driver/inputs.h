@@ -6,6 +6,7 @@
 #include "compiler/driver/npy.h"
 #include "compiler/driver/options.h"
 #include "compiler/driver/session.h"
+#include "compiler/onnx/import_onnx.h"
 
 namespace dlc {
 
@@ -19,6 +20,18 @@ struct InputScaling {
 // transposed where only that fits (said in `note`). Throws UserError naming `what`, both shapes and the mend.
 ir::Tensor to_input(const NpyArray& array, const ir::Tensor& signature, const InputScaling& scaling,
                     const std::string& what, std::string* note);
+
+// What --input gives: the arrays of each file with the input that they are for. Files without a name (other than .npz
+// archives, whose members have one) are for the graph's inputs in order, those left out that others name.
+struct GivenInput {
+  std::string input, path;
+  NpyArray array;
+};
+std::vector<GivenInput> given_inputs(const std::vector<std::string>& arguments, const std::vector<std::string>& names);
+
+// Their shapes, for the importer (ImportOptions::given).
+std::map<std::string, onnx_import::GivenShape> given_shapes(const std::vector<std::string>& arguments,
+                                                            const std::vector<std::string>& names);
 
 // All inputs by --input, or seeded random values where none is given at all (`note` says so).
 TensorMap gather_inputs(const Options& options, const std::vector<ir::Tensor>& signature, std::string* note);

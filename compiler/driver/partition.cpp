@@ -38,8 +38,9 @@ std::set<NodeId> accelerator_nodes(const Graph& graph, const HwConfig& hw) {
   return chosen;
 }
 
-std::string reason_for(const Graph& graph, NodeId id, const HwConfig& hw) {
+std::string reason_for(const Graph& graph, NodeId id, const HwConfig& hw, const HostReasons& reasons) {
   const Node& n = graph.node(id);
+  if (const auto it = reasons.find(n.name); it != reasons.end() && n.domain.empty()) return it->second;
   if (n.is("QuantizeLinear")) return "quantises a float tensor";
   if (n.is("DequantizeLinear")) {
     const NodeId producer = graph.producer(n.inputs[0]);
@@ -172,7 +173,7 @@ Graph extract(const Graph& graph, const std::vector<NodeId>& nodes) {
   return sub;
 }
 
-Partition partition(const Graph& graph, const HwConfig& hw, bool no_fallback) {
+Partition partition(const Graph& graph, const HwConfig& hw, bool no_fallback, const HostReasons& reasons) {
   Partition p;
   const std::set<NodeId> chosen = accelerator_nodes(graph, hw);
   std::map<NodeId, int> phase;  // even: host, odd: accelerator
@@ -190,8 +191,8 @@ Partition partition(const Graph& graph, const HwConfig& hw, bool no_fallback) {
     members[earliest].push_back(id);
     if (machine) continue;
     if (no_fallback && !is_boundary(n))
-      throw UserError(ErrorKind::unsupported, n.where(), "would run on the host (" + reason_for(graph, id, hw) + "), which --no-fallback forbids");
-    p.host_nodes.push_back({n.name, n.op, reason_for(graph, id, hw), count_macs(graph, n)});
+      throw UserError(ErrorKind::unsupported, n.where(), "would run on the host (" + reason_for(graph, id, hw, reasons) + "), which --no-fallback forbids");
+    p.host_nodes.push_back({n.name, n.op, reason_for(graph, id, hw, reasons), count_macs(graph, n)});
     p.host_macs += p.host_nodes.back().macs;
   }
   for (auto& [number, nodes] : members)

@@ -5,6 +5,7 @@
 // earliest phase after its inputs, host and accelerator phases alternating, so no cycle between segments
 // can arise.
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,12 @@ struct Partition {
   bool has_accelerator() const;
 };
 
+// Why nodes are on the host, by name, where a pass has said it ("its input has 16 bits").
+using HostReasons = std::map<std::string, std::string>;
+
 // Throws UserError (unsupported) with no_fallback for any host operator but quantising inputs and
 // dequantising outputs.
-Partition partition(const ir::Graph& graph, const HwConfig& hw, bool no_fallback);
+Partition partition(const ir::Graph& graph, const HwConfig& hw, bool no_fallback, const HostReasons& reasons = {});
 
 // The sub-graph of these nodes. Its inputs are what they read from elsewhere, its outputs what others (or the
 // graph's outputs) read from them; both in order of first appearance.

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "compiler/backends/reference/reference.h"
+#include "compiler/onnx/bind_dimensions.h"
 #include "compiler/onnx/composite_nodes.h"
 #include "compiler/onnx/constant_nodes.h"
 #include "compiler/onnx/op_table.h"
@@ -45,7 +46,6 @@ class Importer {
     for (int i : node_order()) add_node(proto_.node(i), i);
     read_outputs();
     for (const auto& info : proto_.value_info()) check_declared(info, "value_info");
-    check_bindings();
     ir::verify(graph_);
     return std::move(graph_);
   }
@@ -96,51 +96,30 @@ class Importer {
     }
   }
 
-  // A symbolic dimension's value: the binding by name or by place, else the batch for the first dimension.
-  int64_t bind_dimension(const std::string& input, const std::string& symbol, int axis) {
-    const std::string place = input + "[" + std::to_string(axis) + "]";
-    for (const std::string& key : {symbol, place}) {
-      if (key.empty()) continue;
-      symbols_.insert(key);
-      if (auto it = options_.dims.find(key); it != options_.dims.end()) return bound_[symbol] = it->second;
-    }
-    if (auto it = bound_.find(symbol); !symbol.empty() && it != bound_.end()) return it->second;
-    if (axis == 0) return symbol.empty() ? options_.batch : (bound_[symbol] = options_.batch);
-    throw UserError(ErrorKind::bad_input, path_ + ": input '" + input + "'",
-                    "dimension " + std::to_string(axis) + (symbol.empty() ? "" : " ('" + symbol + "')") +
-                        " is not fixed; give it a value with --dim " + (symbol.empty() ? place : symbol) +
-                        "=VALUE");
-  }
-
   void read_inputs() {
     std::set<std::string> seen;
+    std::vector<const onnx::ValueInfoProto*> inputs;
     for (const auto& info : proto_.input()) {
-      const std::string where = path_ + ": input '" + info.name() + "'";
       if (!seen.insert(info.name()).second) bad("the input '" + info.name() + "' is listed twice");
-      if (graph_.find_value(info.name())) continue;  // an initialiser with a default: a constant
-      if (!info.type().has_tensor_type()) {
+      if (!graph_.find_value(info.name())) inputs.push_back(&info);  // else an initialiser with a default: a constant
+    }
+    DimensionBinder dimensions(inputs, path_, options_);
+    for (const auto* info : inputs) {
+      const std::string where = path_ + ": input '" + info->name() + "'";
+      if (!info->type().has_tensor_type())
         throw UserError(ErrorKind::unsupported, where, "only tensors are supported");
-      }
-      const auto& type = info.type().tensor_type();
       Value v;
-      v.name = info.name();
-      v.type = element_type_from_onnx(type.elem_type());
+      v.name = info->name();
+      v.type = element_type_from_onnx(info->type().tensor_type().elem_type());
       if (v.type == ElementType::undefined) {
-        throw UserError(ErrorKind::unsupported, where, "element type " + onnx_type_name(type.elem_type()));
+        throw UserError(ErrorKind::unsupported, where,
+                        "element type " + onnx_type_name(info->type().tensor_type().elem_type()));
       }
-      if (!type.has_shape()) throw UserError(ErrorKind::bad_input, where, "the input has no shape");
-      for (int i = 0; i < type.shape().dim_size(); ++i) {
-        const auto& dim = type.shape().dim(i);
-        // Exporters write 0 or -1 for an unknown dimension too.
-        const bool fixed = dim.has_dim_value() && dim.dim_value() > 0;
-        v.shape.push_back(fixed ? dim.dim_value() : bind_dimension(info.name(), dim.dim_param(), i));
-        if (v.shape.back() < 1)
-          throw UserError(ErrorKind::bad_input, where,
-                          "dimension " + std::to_string(i) + " must be positive");
-      }
+      v.shape = dimensions.shape_of(*info);
       check_size(v, where);
       graph_.add_input(define(std::move(v), "graph input"));
     }
+    dimensions.check_dims_used();
   }
 
   void check_size(const Value& v, const std::string& where) const {
@@ -378,15 +357,6 @@ class Importer {
                         ", but the operators make it " + ir::shape_text(value.shape));
   }
 
-  void check_bindings() const {
-    for (const auto& [name, value] : options_.dims) {
-      if (symbols_.contains(name)) continue;
-      std::string known;
-      for (const std::string& s : symbols_) known += (known.empty() ? "" : ", ") + s;
-      bad("no symbolic dimension '" + name + "' (--dim); the model has " + (known.empty() ? "none" : known));
-    }
-  }
-
   const onnx::ModelProto& model_;
   const onnx::GraphProto& proto_;
   const std::vector<std::string>& origins_;
@@ -394,8 +364,7 @@ class Importer {
   const ImportOptions& options_;
   Graph graph_;
   int opset_ = 0;
-  std::map<std::string, int64_t> bound_;
-  std::set<std::string> symbols_, used_names_;
+  std::set<std::string> used_names_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 //   unsupported (exit 3)  a well-formed operator, attribute or type that dlc does not know
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,11 +17,20 @@
 
 namespace dlc::onnx_import {
 
+// The shape of data that the user gave for a graph input.
+struct GivenShape {
+  ir::Shape shape;
+  std::string source;  // for messages: the file
+};
+
 struct ImportOptions {
   // Symbolic dimension name (or "input[axis]" for a nameless one) -> value.
   std::map<std::string, int64_t> dims = {};
-  // Value of the first dimension of a graph input where it is symbolic and not in `dims`.
+  // Value of the first dimension of a graph input where it is symbolic and bound by nothing else.
   int64_t batch = 1;
+  // Shapes of the data given for the graph inputs (in order, initialisers left out): they bind symbolic dimensions
+  // that are not in `dims`. Data that contradict each other are refused.
+  std::function<std::map<std::string, GivenShape>(const std::vector<std::string>& inputs)> given = {};
 };
 
 ir::Graph import_onnx(const std::string& path, const ImportOptions& options = {});

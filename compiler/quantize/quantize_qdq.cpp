@@ -1,9 +1,11 @@
 #include "compiler/quantize/quantize_qdq.h"
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 
 #include "compiler/quantize/lowering.h"
+#include "compiler/quantize/machine_ranks.h"
 
 namespace dlc::quantize {
 namespace {
@@ -54,6 +56,26 @@ void annotate(ir::Graph& graph) {
   }
 }
 
+bool moves_data(const ir::Node& n) {
+  constexpr std::string_view kMovements[] = {"Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
+  return std::find(std::begin(kMovements), std::end(kMovements), n.op) != std::end(kMovements);
+}
+
+// Layers on more than 8 bits are well-formed, so no lowering says anything about them.
+void note_wide_layers(const LoweringContext& c) {
+  for (ir::NodeId id : c.graph.nodes()) {
+    const ir::Node& n = c.graph.node(id);
+    if (!n.domain.empty() || (n.op != "Conv" && n.op != "Gemm" && n.op != "MatMul")) continue;
+    ir::NodeId producer = c.graph.producer(n.inputs[0]);
+    while (producer.valid() && moves_data(c.graph.node(producer)))
+      producer = c.graph.producer(c.graph.node(producer).inputs[0]);
+    if (!producer.valid() || !c.graph.node(producer).is("DequantizeLinear")) continue;
+    const ir::ElementType stored = c.graph.value(c.graph.node(producer).inputs[0]).type;
+    if (!is_8bit(stored))
+      c.note(id, "its input is " + std::string(ir::element_name(stored)) + ", the machine computes with 8 bits");
+  }
+}
+
 }  // namespace
 
 const char* lowers_to(std::string_view op) {
@@ -79,6 +101,8 @@ void quantize_qdq(ir::Graph& graph, passes::PassContext& passes) {
     }
   }
   match_channel_shuffles(context);
+  fold_ranks(context);
+  note_wide_layers(context);
 }
 
 }  // namespace dlc::quantize
