@@ -149,6 +149,14 @@ void NetworkBuilder::describe(const Node& node, const LayerPlan& layer) {
     const Nchw x = net.tensors[layer.x].shape, y = net.tensors[layer.y].shape;
     const Window& w = layer.window;
     const int64_t per_tap = y.n * y.c * (layer.in_channels / layer.conv->groups);
+    if (const auto channels = node.attribute<int64_t>("image_channels")) {  // pack_pixels: the image's work, not the words'
+      const auto kernel = node.attribute<std::vector<int64_t>>("image_kernel");
+      const auto taps = node.attribute<std::vector<int64_t>>("image_taps");
+      info.macs = y.n * y.c * channels * y.h * y.w * kernel.at(0) * kernel.at(1);
+      info.valid_macs = y.n * y.c * channels * taps.at(0) * taps.at(1);
+      net.info.push_back(std::move(info));
+      return;
+    }
     info.macs = per_tap * y.h * y.w * w.kernel[0] * w.kernel[1];
     info.valid_macs = per_tap * valid_taps(y.h, x.h, w.kernel[0], w.stride[0], w.dilation[0], w.pad[0]) *
                       valid_taps(y.w, x.w, w.kernel[1], w.stride[1], w.dilation[1], w.pad[1]);

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "compiler/accel/compile.h"
+#include "compiler/accel/pack_pixels.h"
 #include "compiler/driver/calibration_data.h"
 #include "compiler/driver/inputs.h"
 #include "compiler/onnx/import_onnx.h"
@@ -86,6 +87,7 @@ Compiled compile_for(const HwConfig& hw, Prepared prepared, const Options& optio
   c.graph = std::move(prepared.graph);
   c.pipeline = std::move(prepared.pipeline);
   c.quantised = std::move(prepared.quantised);
+  if (!options.no_packing) c.packed = accel::pack_pixels(c.graph, hw);     // first layers with few channels
   HostReasons reasons;
   for (const auto& note : c.pipeline.notes) reasons.emplace(note.node, note.text);
   c.parts = partition(c.graph, hw, options.no_fallback, reasons);          // accelerator | host segments
@@ -113,6 +115,7 @@ Compiled compile_model(const Options& options) {
   if (options.verbose > 0) {
     for (const auto& t : c.pipeline.times)
       std::fprintf(stderr, "pass %-28s %8.3f ms  %4zu -> %zu nodes\n", t.name.c_str(), t.seconds * 1e3, t.nodes_before, t.nodes_after);
+    for (const std::string& line : c.packed) std::fprintf(stderr, "packed %s\n", line.c_str());
     for (const auto& n : c.pipeline.notes) std::fprintf(stderr, "note %s: '%s': %s\n", n.pass.c_str(), n.node.c_str(), n.text.c_str());
   }
   return c;

@@ -26,6 +26,7 @@ struct Compiled {
   ir::Graph original, graph;  // of Prepared, moved here
   passes::PipelineResult pipeline;
   std::string quantised;
+  std::vector<std::string> packed;  // what pack_pixels did, a line a layer
   Partition parts;
   Program program;
   double seconds = 0;

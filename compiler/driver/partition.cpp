@@ -48,11 +48,12 @@ std::string reason_for(const Graph& graph, NodeId id, const HwConfig& hw, const 
     return "works on float values";
   }
   if (is_view(n)) return "a view of host data";
+  if (n.is("pack_pixels")) return "lays out the image for the accelerator";
   if (n.domain == ir::kDlcDomain) return accel::refusal(graph, id, hw).value_or("left to the host");
   return "the accelerator has no " + n.op;
 }
 
-bool is_boundary(const Node& n) { return n.is("QuantizeLinear") || n.is("DequantizeLinear") || is_view(n); }
+bool is_boundary(const Node& n) { return n.is("QuantizeLinear") || n.is("DequantizeLinear") || n.is("pack_pixels") || is_view(n); }
 
 // Multiply-accumulates of convolutions and matrix products, whatever their element type.
 int64_t count_macs(const Graph& graph, const Node& n) {

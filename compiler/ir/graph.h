@@ -8,7 +8,9 @@
 // operators of quant_ops.h (domain "dlc", op "qconv" | "qadd" | "qpool" | "qbinary" | "qplace" | "qtake" | "qlut", the
 // operator in
 // `payload`).
-// Further operator of domain "dlc": "reshape" = the first input's bytes under the output's shape (a view).
+// Further operators of domain "dlc": "reshape" = the first input's bytes under the output's shape (a view);
+// "pack_pixels" (attributes rows, columns, zero) = neighbouring pixels as channels (compiler/accel/pack_pixels.h), done
+// by the host where it hands an image to the accelerator.
 //
 // Everything is deterministic: ids are handed out in order and never reused, lists are in order.
 #pragma once

@@ -342,7 +342,7 @@ struct FieldParser {
 
 Payload Parser::payload(const Node& n) {
   FieldParser p{*this};
-  if (n.domain != kDlcDomain || n.op == "reshape") return {};
+  if (n.domain != kDlcDomain || n.op == "reshape" || n.op == "pack_pixels") return {};
   if (n.op == "qconv") {
     QConv q;
     bool has_residual = false;

@@ -142,9 +142,22 @@ class Verifier {
       require(n.inputs.size() == 1, "expected 1 input");
       require(in(n, 0).type == out(n).type && in(n, 0).elements() == out(n).elements(),
               "it changes the type or the number of elements");
+    } else if (n.op == "pack_pixels") {
+      check_pack_pixels(n);
     } else {
       fail("no such operator in domain dlc");
     }
+  }
+
+  void check_pack_pixels(const Node& n) {
+    require(n.inputs.size() == 1, "expected 1 input");
+    check_8bit(in(n, 0), "input");
+    const auto rows = n.attribute<int64_t>("rows"), columns = n.attribute<int64_t>("columns");
+    const Shape& x = in(n, 0).shape;
+    require(x.size() == 4 && rows >= 1 && columns >= 1 && in(n, 0).type == out(n).type, "impossible packing");
+    require(out(n).shape == Shape{x[0], x[1] * rows * columns, (x[2] + rows - 1) / rows, (x[3] + columns - 1) / columns},
+            "the output has another shape");
+    check_zero(static_cast<int32_t>(n.attribute<int64_t>("zero")), in(n, 0).type);
   }
 
   void check_8bit(const Value& v, const std::string& what) {
@@ -171,12 +184,12 @@ class Verifier {
     require((l.a_multiplier | l.b_multiplier) < (1u << 31), "multiplier of more than 31 bits");
   }
 
+  // Negative padding at the end: the last rows or columns are not read.
   void check_window(const Value& x, const Value& y, const std::array<int64_t, 2>& kernel,
                     const std::array<int64_t, 2>& stride, const std::array<int64_t, 2>& dilation,
                     const std::array<int64_t, 4>& pad) {
     for (size_t i = 0; i < 2; ++i) {
-      require(kernel[i] >= 1 && stride[i] >= 1 && dilation[i] >= 1 && pad[i] >= 0 && pad[i + 2] >= 0,
-              "impossible window");
+      require(kernel[i] >= 1 && stride[i] >= 1 && dilation[i] >= 1 && pad[i] >= 0, "impossible window");
       const int64_t in = x.shape.size() == 4 ? x.shape[2 + i] : 1;
       const int64_t have = y.shape.size() == 4 ? y.shape[2 + i] : 1;
       const int64_t span = in + pad[i] + pad[i + 2] - ((kernel[i] - 1) * dilation[i] + 1);

@@ -108,6 +108,7 @@ constexpr KernelRow kKernels[] = {
     {"", "Upsample", resize},
     {"", "Where", where},
     {"", "Xor", xor_},
+    {ir::kDlcDomain, "pack_pixels", pack_pixels},
     {ir::kDlcDomain, "qadd", qadd},
     {ir::kDlcDomain, "qbinary", qbinary},
     {ir::kDlcDomain, "qconv", qconv},

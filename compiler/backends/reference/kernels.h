@@ -136,6 +136,7 @@ void qbinary(const KernelArgs&);
 
 // kernels_placement.cpp
 void qplace(const KernelArgs&);
+void pack_pixels(const KernelArgs&);
 void qtake(const KernelArgs&);
 
 }  // namespace dlc::reference

@@ -1,4 +1,5 @@
-// qplace and qtake: elements of 8-bit tensors moved between (n,c,h,w) positions.
+// qplace, qtake and pack_pixels: elements of 8-bit tensors moved between (n,c,h,w) positions.
+#include <algorithm>
 #include <array>
 
 #include "compiler/backends/reference/kernels.h"
@@ -38,6 +39,17 @@ void qplace(const KernelArgs& a) {
       a.out().bytes[position(to, at)] = a.in(i).bytes[from++];
     });
   }
+}
+
+void pack_pixels(const KernelArgs& a) {
+  const Index from = dims_of(a.in(0)), to = dims_of(a.out());
+  const auto rows = a.node.attribute<int64_t>("rows"), columns = a.node.attribute<int64_t>("columns");
+  std::fill(a.out().bytes.begin(), a.out().bytes.end(), static_cast<uint8_t>(a.node.attribute<int64_t>("zero")));
+  size_t i = 0;
+  for_each_index(from, [&](const Index& at) {
+    const int64_t lane = (at[2] % rows * columns + at[3] % columns) * from[1] + at[1];
+    a.out().bytes[position(to, {at[0], lane, at[2] / rows, at[3] / columns})] = a.in(0).bytes[i++];
+  });
 }
 
 void qtake(const KernelArgs& a) {
