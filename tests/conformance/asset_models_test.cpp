@@ -44,10 +44,13 @@ Options options_for(const Model& m) {
 }
 
 // The step of a network output: the scale of the DequantizeLinear that makes it (and that shape operators may
-// follow); 0 where none does.
+// follow), 1 for an integer output; 0 where neither is so.
 double step_of(const ir::Graph& g, ir::ValueId output) {
+  if (ir::element_size(g.value(output).type) == 1) return 1;
   ir::NodeId producer = g.producer(output);
   while (producer.valid() && g.node(producer).op == "Reshape") producer = g.producer(g.node(producer).inputs[0]);
+  if (producer.valid() && g.node(producer).op == "Add")  // of two such tensors: the coarser step
+    return std::max(step_of(g, g.node(producer).inputs[0]), step_of(g, g.node(producer).inputs[1]));
   if (!producer.valid() || g.node(producer).op != "DequantizeLinear") return 0;
   const ir::Value& scale = g.value(g.node(producer).inputs[1]);
   float step = 0;
@@ -85,7 +88,8 @@ void check_on(const std::string& machine, const Model& m, const Prepared& prepar
   const Session session(c.program, c.hw);
   std::string note;
   const TensorMap inputs = gather_inputs(options, session.input_signature(), &note);
-  const TensorMap expected = reference::Evaluator(c.graph).evaluate(inputs, true);
+  TensorMap expected = reference::Evaluator(c.graph).evaluate(inputs, true);
+  expected.insert(inputs.begin(), inputs.end());
   for (const std::string engine : {"functional", "systemc"}) {
     auto device = make_device(engine, c.hw);
     const Inference run = session.infer(*device, inputs, {});
@@ -136,6 +140,17 @@ TEST_CASE("one network in float, QDQ and QOperator form runs whole on every mach
   check_everywhere({{"micro_kws/micro_kws_m_static_fp32.onnx", {}, false, {}},
                     {"micro_kws/micro_kws_m_static_qdq.onnx", {}, true, {}},
                     {"micro_kws/micro_kws_m_static_qoperator.onnx", {}, true, {}}});
+}
+
+TEST_CASE("ONNX Runtime's own QDQ convolution graphs run whole on every machine and match it") {
+  std::vector<Model> models;
+  for (const std::string name :
+       {"constant_folding_dequantizelinear", "conv_qdq_s8s8", "conv_qdq_s8s8_perchannel", "conv_qdq_u8u8", "qdq_conv",
+        "qdq_convs", "layout_transform_const_folding.qdq", "qdq_with_multi_consumer_dq_nodes",
+        "qdq_with_multi_consumer_dq_nodes.fixed"})
+    models.push_back({"ort_qdq/" + name + ".onnx", {}, true, {}});
+  models.push_back({"ort_qdq/layout_transform_reshape.qdq.onnx", {}, false, {}});
+  check_everywhere(models);
 }
 
 TEST_CASE("MobileNetV2 in QDQ form runs whole on every machine and matches ONNX Runtime") {
