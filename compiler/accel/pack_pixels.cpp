@@ -74,7 +74,7 @@ int64_t cycles(const Packing& p, int64_t images, int64_t out_channels, const HwC
   const int64_t words = images * p.rows.out * p.columns.out * ceil_div(out_channels, hw.rows);
   const int64_t phases = p.rows.phases() * p.columns.phases();
   // Columns that phases interleave leave as single words where the result goes to DRAM.
-  const bool short_bursts = p.columns.phases() > 1 && 2 * words > hw.words(Memory::act);
+  const bool short_bursts = p.columns.phases() > 1 && 2 * words >= hw.words(Memory::act);
   return std::max(matrix, words * hw.act_groups()) + (short_bursts ? 2 * words : 0) +
          (phases > 1 ? phases * kPhaseTax : 0);
 }

@@ -1,6 +1,8 @@
 #include "compiler/accel/plan.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "isa/error.h"
 
@@ -76,9 +78,38 @@ struct Attempt {
   std::vector<LayerTiling> tilings;
   int failed_layer = -1;
   TilingFailure failure;
+  double cycles() const {
+    double sum = 0;
+    for (const LayerTiling& t : tilings) sum += t.cycles;
+    return sum;
+  }
 };
 
-Attempt attempt(const Network& net, const HwConfig& hw, const PlanLimits& limits) {
+// Tilings already chosen: a layer's depends on the ACT words left to it and on where its operands are.
+class TilingCache {
+ public:
+  TilingCache(const Network& net, const HwConfig& hw) : net_(net), hw_(hw) {}
+
+  std::optional<LayerTiling> choose(int layer, int64_t act_words, TilingFailure* failure) {
+    const LayerPlan& l = net_.layers[layer];
+    const auto state = [&](int t) {
+      return t < 0 ? 0 : 1 + (net_.tensors[t].resident ? 1 : 0) + (net_.tensors[t].in_dram ? 2 : 0);
+    };
+    const Key key{layer, act_words, state(l.x), state(l.second), state(l.y)};
+    if (const auto it = known_.find(key); it != known_.end()) return it->second;
+    const auto tiling = choose_tiling(net_, layer, hw_, act_words, failure);
+    if (tiling) known_.emplace(key, *tiling);
+    return tiling;
+  }
+
+ private:
+  using Key = std::tuple<int, int64_t, int, int, int>;
+  const Network& net_;
+  const HwConfig& hw_;
+  std::map<Key, LayerTiling> known_;
+};
+
+Attempt attempt(const Network& net, const HwConfig& hw, const PlanLimits& limits, TilingCache& cache) {
   Attempt a;
   for (int layer = 0; layer < static_cast<int>(net.layers.size()); ++layer) {
     int64_t free = hw.words(Memory::act);
@@ -86,7 +117,7 @@ Attempt attempt(const Network& net, const HwConfig& hw, const PlanLimits& limits
       if (lives_at(net, t, layer)) free -= net.tensors[t].words();
     free = static_cast<int64_t>(static_cast<double>(free) * limits.act_share[layer]);
     a.failure = {};
-    const auto tiling = free < 0 ? std::nullopt : choose_tiling(net, layer, hw, free, &a.failure);
+    const auto tiling = free < 0 ? std::nullopt : cache.choose(layer, free, &a.failure);
     if (!tiling) {
       a.failed_layer = layer;
       return a;
@@ -96,15 +127,48 @@ Attempt attempt(const Network& net, const HwConfig& hw, const PlanLimits& limits
   return a;
 }
 
+// Resident tensors can leave a layer too little space for good tiles (its weights are then loaded again for every
+// strip). Gives up those whose own traffic costs less than that, one at a time, the most cramped layer first.
+void evict_where_it_pays(Network& net, const HwConfig& hw, bool keep_resident, PlanLimits& limits,
+                         TilingCache& cache, Attempt& best) {
+  constexpr double kCramped = 1.05;  // a layer's cycles over those with the whole scratchpad to itself
+  constexpr double kGain = 200;      // cycles; less is noise of the model
+  std::vector<std::pair<double, int>> cramped;
+  for (int layer = 0; layer < static_cast<int>(net.layers.size()); ++layer) {
+    const auto alone = cache.choose(layer, hw.words(Memory::act), nullptr);
+    const double cycles = best.tilings[layer].cycles;
+    if (alone && cycles > kCramped * alone->cycles) cramped.push_back({alone->cycles - cycles, layer});
+  }
+  std::sort(cramped.begin(), cramped.end());
+  for (const auto& [excess, layer] : cramped)
+    for (int t = 0; t < static_cast<int>(net.tensors.size()); ++t) {
+      if (!lives_at(net, t, layer)) continue;
+      PlanLimits trial = limits;
+      trial.evicted.insert(t);
+      place_tensors(net, keep_resident, trial);
+      Attempt a = attempt(net, hw, trial, cache);
+      if (a.failed_layer < 0 && a.cycles() + kGain < best.cycles()) {
+        best = std::move(a);
+        limits = std::move(trial);
+      } else {
+        place_tensors(net, keep_resident, limits);
+      }
+    }
+}
+
 }  // namespace
 
 std::vector<LayerTiling> plan_layers(Network& net, const HwConfig& hw, bool keep_resident,
                                      PlanLimits& limits) {
   limits.act_share.resize(net.layers.size(), 1.0);
+  TilingCache cache(net, hw);
   while (true) {
     place_tensors(net, keep_resident, limits);
-    Attempt a = attempt(net, hw, limits);
-    if (a.failed_layer < 0) return std::move(a.tilings);
+    Attempt a = attempt(net, hw, limits, cache);
+    if (a.failed_layer < 0) {
+      evict_where_it_pays(net, hw, keep_resident, limits, cache, a);
+      return std::move(a.tilings);
+    }
     const int t = victim(net, a.failed_layer);
     if (t < 0) does_not_fit(net.layers[a.failed_layer], hw, a.failure);
     limits.evicted.insert(t);
