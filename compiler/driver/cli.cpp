@@ -167,6 +167,12 @@ void add_small_commands(CLI::App& app, Parser& p) {
   diff->add_option("b", o.second, "report")->required()->type_name("B.json");
   diff->callback([&p] { p.command = command_diff; });
 
+  CLI::App* report = app.add_subcommand("report", "a report as one self-contained HTML page");
+  report->add_option("result", o.model, "report of dlc run --report")->required()->type_name("RESULT.json");
+  report->add_option("-o,--output", o.output, "page")->required()->type_name("FILE.html");
+  report->add_flag("-q,--quiet", o.quiet, "print errors only");
+  report->callback([&p] { p.command = command_report; });
+
   CLI::App* rtl = app.add_subcommand("rtl", "write the configured SystemVerilog and its file list");
   rtl->add_option("--hw", o.hw, "hardware description")->required()->type_name("HW.yaml");
   rtl->add_option("-o,--output", o.output, "folder")->required()->type_name("DIR");

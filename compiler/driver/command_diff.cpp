@@ -7,21 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/driver/commands.h"
-#include "compiler/driver/file_io.h"
-#include "isa/error.h"
+#include "compiler/driver/load_report.h"
 
 namespace dlc {
 namespace {
 
 using nlohmann::json;
-
-json load_report(const std::string& path) {
-  const std::string text = read_text_file(path);
-  json j = json::parse(text, nullptr, false);
-  if (j.is_discarded() || !j.is_object() || !j.contains("total_cycles") || !j.contains("layers") || !j["layers"].is_array())
-    throw UserError(ErrorKind::bad_input, path, "is not a report; expected the file that dlc run --report writes");
-  return j;
-}
 
 double number(const json& j, const char* key) { return j.contains(key) && j[key].is_number() ? j[key].get<double>() : 0; }
 

@@ -16,6 +16,7 @@ int command_check_hw(const Options& options);
 int command_ops(const Options& options);        // operators and where they run
 int command_passes(const Options& options);
 int command_quantize(const Options& options);   // MODEL.onnx -> MODEL.int8.onnx
+int command_report(const Options& options);     // a report as one self-contained HTML page
 int command_diff(const Options& options);       // two reports, layer by layer
 int command_rtl(const Options& options);        // the configured SystemVerilog
 

@@ -45,7 +45,12 @@ std::string report_json(const Report& r) {
   const Profile& p = r.profile;
   ordered_json j;
   j["model"] = r.model;
-  j["hw"] = {{"name", r.hw.name}, {"hash", fmt::format("{:016x}", hwconfig_hash(r.hw))}};
+  j["hw"] = {{"name", r.hw.name},
+             {"hash", fmt::format("{:016x}", hwconfig_hash(r.hw))},
+             {"rows", r.hw.rows},
+             {"cols", r.hw.cols},
+             {"clock_mhz", r.hw.clock_mhz},
+             {"bandwidth_bytes_per_cycle", static_cast<double>(r.hw.bandwidth_num) / static_cast<double>(r.hw.bandwidth_den)}};
   j["total_cycles"] = p.total_cycles;
   j["macs"] = p.macs;
   j["valid_macs"] = p.valid_macs;
