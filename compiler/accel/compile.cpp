@@ -10,6 +10,7 @@
 #include "compiler/accel/lowering.h"
 #include "compiler/accel/plan.h"
 #include "compiler/accel/schedule.h"
+#include "compiler/accel/user_schedule.h"
 #include "compiler/accel/waits.h"
 #include "isa/error.h"
 #include "isa/program_file.h"
@@ -36,6 +37,7 @@ struct Lowered {
   Network net;
   std::optional<TileGraph> graph;
   DramImage dram;
+  ChosenSchedule chosen;
 };
 
 void place_in_dram(TensorPlan& t, DramImage& dram, const HwConfig& hw) {
@@ -50,8 +52,9 @@ void place_in_dram(TensorPlan& t, DramImage& dram, const HwConfig& hw) {
 // Lowers under growing limits until every buffer has a place.
 Lowered lower_network(const Network& network, const HwConfig& hw, const AccelOptions& options) {
   PlanLimits limits;
+  if (options.schedule) apply_schedule(*options.schedule, network, hw, limits);
   while (true) {
-    Lowered out{network, std::nullopt, {}};
+    Lowered out{network, std::nullopt, {}, {}};
     out.graph.emplace(hw);
     const std::vector<LayerTiling> tilings = plan_layers(out.net, hw, options.keep_resident, limits);
     for (TensorPlan& t : out.net.tensors) place_in_dram(t, out.dram, hw);
@@ -60,7 +63,10 @@ Lowered lower_network(const Network& network, const HwConfig& hw, const AccelOpt
       lower_layer(l);
     }
     const auto failure = place_buffers(*out.graph, limits.compact);
-    if (!failure) return out;
+    if (!failure) {
+      out.chosen = chosen_schedule(out.net, tilings);
+      return out;
+    }
     const Buffer& b = out.graph->buffers()[failure->buffer];
     if (!relax(out.net, b.layer, b.memory, limits))
       throw UserError(ErrorKind::unsupported, out.net.layers[b.layer].where,
@@ -123,12 +129,13 @@ void check(const Program& p, const HwConfig& hw) {
 }  // namespace
 
 Program compile_accelerator(const ir::Graph& graph, const std::vector<ir::NodeId>& region, const HwConfig& hw,
-                            const AccelOptions& options) {
+                            const AccelOptions& options, ChosenSchedule* chosen) {
   const Network network = build_network(graph, region, hw);  // layers and tensors, views resolved
   Lowered lowered = lower_network(network, hw, options);     // residency, tiles, buffers, addresses
   add_dependencies(*lowered.graph);                          // hazards and bank ports -> edges
   const Schedule plan = schedule(*lowered.graph);            // program order
 
+  if (chosen) *chosen = std::move(lowered.chosen);
   Program p;
   p.hw_hash = hwconfig_hash(hw);
   p.hw_name = hw.name;

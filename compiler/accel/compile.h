@@ -10,8 +10,12 @@
 
 namespace dlc::accel {
 
+struct UserSchedule;
+struct ChosenSchedule;
+
 struct AccelOptions {
   bool keep_resident = true;  // activations that fit stay in the scratchpad between layers
+  const UserSchedule* schedule = nullptr;  // the user's choices (user_schedule.h); outlives the call
   bool verify = true;         // run the program verifier; a message is a compiler bug (std::logic_error)
 };
 
@@ -26,7 +30,8 @@ std::optional<std::string> refusal(const ir::Graph& graph, ir::NodeId node, cons
 // are the region's. Deterministic: the same graph and configuration give the same bytes. Throws
 // UserError(unsupported): node that the machine cannot run, or that does not fit: buffer, bytes needed and
 // bytes there.
+// chosen: what was decided, for --emit-schedule.
 Program compile_accelerator(const ir::Graph& graph, const std::vector<ir::NodeId>& region, const HwConfig& hw,
-                            const AccelOptions& options = {});
+                            const AccelOptions& options = {}, ChosenSchedule* chosen = nullptr);
 
 }  // namespace dlc::accel

@@ -29,11 +29,11 @@ bool lives_at(const Network& net, int t, int layer) {
 }
 
 // The resident tensor to give up: the one that holds most space for longest.
-int victim(const Network& net, int layer) {
+int victim(const Network& net, int layer, const PlanLimits& limits) {
   int best = -1;
   int64_t most = 0;
   for (int t = 0; t < static_cast<int>(net.tensors.size()); ++t) {
-    if (!lives_at(net, t, layer)) continue;
+    if (!lives_at(net, t, layer) || limits.kept.count(t)) continue;
     const Lifetime life = lifetime(net, t);
     const int64_t weight = net.tensors[t].words() * (life.last - life.first + 2);
     if (weight > most) most = weight, best = t;
@@ -65,6 +65,15 @@ const char* memory_name(Memory m) {
   }
 }
 
+// A layer for which the user chose something: the choice is to blame, not the machine.
+[[noreturn]] void choice_does_not_fit(const std::string& place, const LayerPlan& layer, const TilingFailure& f) {
+  if (f.needed_bytes == 0)
+    throw UserError(ErrorKind::unsupported, place, "layer '" + layer.name + "' has no tiling with these choices together; leave some out and they are searched");
+  throw UserError(ErrorKind::unsupported, place,
+                  "layer '" + layer.name + "' does not fit with these choices: its tile needs " + std::to_string(f.needed_bytes) +
+                      " bytes of the " + memory_name(f.memory) + " scratchpad, which has " + std::to_string(f.available_bytes) + " for it");
+}
+
 [[noreturn]] void does_not_fit(const LayerPlan& layer, const HwConfig& hw, const TilingFailure& f) {
   throw UserError(ErrorKind::unsupported, layer.where,
                   "does not fit on " + hw.name + ": the tile that comes closest needs " +
@@ -88,7 +97,8 @@ struct Attempt {
 // Tilings already chosen: a layer's depends on the ACT words left to it and on where its operands are.
 class TilingCache {
  public:
-  TilingCache(const Network& net, const HwConfig& hw) : net_(net), hw_(hw) {}
+  TilingCache(const Network& net, const HwConfig& hw, const std::vector<TilingRequest>& requests)
+      : net_(net), hw_(hw), requests_(requests) {}
 
   std::optional<LayerTiling> choose(int layer, int64_t act_words, TilingFailure* failure) {
     const LayerPlan& l = net_.layers[layer];
@@ -97,7 +107,7 @@ class TilingCache {
     };
     const Key key{layer, act_words, state(l.x), state(l.second), state(l.y)};
     if (const auto it = known_.find(key); it != known_.end()) return it->second;
-    const auto tiling = choose_tiling(net_, layer, hw_, act_words, failure);
+    const auto tiling = choose_tiling(net_, layer, hw_, act_words, requests_[layer], failure);
     if (tiling) known_.emplace(key, *tiling);
     return tiling;
   }
@@ -106,6 +116,7 @@ class TilingCache {
   using Key = std::tuple<int, int64_t, int, int, int>;
   const Network& net_;
   const HwConfig& hw_;
+  const std::vector<TilingRequest>& requests_;
   std::map<Key, LayerTiling> known_;
 };
 
@@ -142,7 +153,7 @@ void evict_where_it_pays(Network& net, const HwConfig& hw, bool keep_resident, P
   std::sort(cramped.begin(), cramped.end());
   for (const auto& [excess, layer] : cramped)
     for (int t = 0; t < static_cast<int>(net.tensors.size()); ++t) {
-      if (!lives_at(net, t, layer)) continue;
+      if (!lives_at(net, t, layer) || limits.kept.count(t)) continue;
       PlanLimits trial = limits;
       trial.evicted.insert(t);
       place_tensors(net, keep_resident, trial);
@@ -161,7 +172,10 @@ void evict_where_it_pays(Network& net, const HwConfig& hw, bool keep_resident, P
 std::vector<LayerTiling> plan_layers(Network& net, const HwConfig& hw, bool keep_resident,
                                      PlanLimits& limits) {
   limits.act_share.resize(net.layers.size(), 1.0);
-  TilingCache cache(net, hw);
+  limits.requests.resize(net.layers.size());
+  limits.request_places.resize(net.layers.size());
+  const std::vector<TilingRequest> requests = limits.requests;
+  TilingCache cache(net, hw, requests);
   while (true) {
     place_tensors(net, keep_resident, limits);
     Attempt a = attempt(net, hw, limits, cache);
@@ -169,7 +183,9 @@ std::vector<LayerTiling> plan_layers(Network& net, const HwConfig& hw, bool keep
       evict_where_it_pays(net, hw, keep_resident, limits, cache, a);
       return std::move(a.tilings);
     }
-    const int t = victim(net, a.failed_layer);
+    const int t = victim(net, a.failed_layer, limits);
+    if (t < 0 && !limits.request_places[a.failed_layer].empty())
+      choice_does_not_fit(limits.request_places[a.failed_layer], net.layers[a.failed_layer], a.failure);
     if (t < 0) does_not_fit(net.layers[a.failed_layer], hw, a.failure);
     limits.evicted.insert(t);
   }
@@ -177,7 +193,7 @@ std::vector<LayerTiling> plan_layers(Network& net, const HwConfig& hw, bool keep
 
 bool relax(const Network& net, int layer, Memory memory, PlanLimits& limits) {
   if (memory != Memory::act) return limits.compact.insert(layer).second;
-  const int t = victim(net, layer);
+  const int t = victim(net, layer, limits);
   if (t >= 0) {
     limits.evicted.insert(t);
     return true;

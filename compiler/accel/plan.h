@@ -1,6 +1,7 @@
 // Which tensors stay in the scratchpad between layers, and the tiling of each layer in what they leave.
 #pragma once
 #include <set>
+#include <string>
 #include <vector>
 
 #include "compiler/accel/network.h"
@@ -11,6 +12,9 @@ namespace dlc::accel {
 // Input of the planning that grows while a plan turns out not to fit.
 struct PlanLimits {
   std::set<int> evicted;          // tensors that go through DRAM
+  std::set<int> kept;             // tensors that the user wants in the scratchpad
+  std::vector<TilingRequest> requests;        // the user's, a layer each
+  std::vector<std::string> request_places;    // where they are written; "" where there is none
   std::vector<double> act_share;  // per layer: part of the free ACT space that its strips may count on
   std::set<int> compact;          // layers, see allocate.h
 };

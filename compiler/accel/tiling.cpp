@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kSplits = 16;
 
 Problem make_problem(const Network& net, int index, const HwConfig& hw, int64_t act_words,
-                     TilingFailure* failure) {
+                     const TilingRequest& request, TilingFailure* failure) {
   const LayerPlan& layer = net.layers[index];
   const TensorPlan &x = net.tensors[layer.x], &y = net.tensors[layer.y];
   Problem p{net,
@@ -27,6 +27,7 @@ Problem make_problem(const Network& net, int index, const HwConfig& hw, int64_t 
             0,
             0,
             0,
+            request,
             failure};
   p.space = {act_words, hw.words(Memory::wgt),
              hw.bank_words(Memory::acc) * std::max(1, hw.accumulator.banks / 2), hw.words(Memory::par)};
@@ -82,19 +83,23 @@ BlockRange input_blocks(const Network& net, const LayerPlan& layer, const HwConf
 }
 
 std::optional<LayerTiling> choose_tiling(const Network& net, int layer, const HwConfig& hw, int64_t act_words,
-                                         TilingFailure* failure) {
-  const Problem p = make_problem(net, layer, hw, act_words, failure);
+                                         const TilingRequest& request, TilingFailure* failure) {
+  const Problem p = make_problem(net, layer, hw, act_words, request, failure);
   std::optional<LayerTiling> best;
   auto consider = [&](const std::optional<LayerTiling>& t) {
     if (t && (!best || t->cycles < best->cycles)) best = t;
   };
-  if (p.layer.kind != LayerKind::conv) consider(search_vector(p));
-  if (p.layer.conv) consider(search_matrix(p, 0, false, 0));
-  if (p.layer.kind == LayerKind::depthwise) {
+  const bool matrix = TilingRequest::allows(request.on_matrix, true);
+  if (p.layer.kind != LayerKind::conv && TilingRequest::allows(request.on_matrix, false)) consider(search_vector(p));
+  if (p.layer.conv && matrix && TilingRequest::allows(request.shared, false)) consider(search_matrix(p, 0, false, 0));
+  if (p.layer.kind == LayerKind::depthwise && matrix && TilingRequest::allows(request.shared, true)) {
     const int64_t unit = std::max(1, hw.cols / hw.rows), words = depthwise_words(p) * hw.act_groups();
     const int64_t step = ceil_div(ceil_div(p.out_blocks, kSplits), unit) * unit;
-    for (int64_t b = step; b < p.out_blocks; b += step) consider(search_matrix(p, b, false, words));
-    consider(search_matrix(p, 0, true, words));
+    std::vector<int64_t> divisions;
+    for (int64_t b = step; b < p.out_blocks; b += step) divisions.push_back(b);
+    for (int64_t b : TilingRequest::sizes(request.vector_blocks, divisions))
+      if (b > 0 && b < p.out_blocks && b % unit == 0) consider(search_matrix(p, b, false, words));
+    if (request.vector_blocks.value_or(0) == 0) consider(search_matrix(p, 0, true, words));
   }
   return best;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "compiler/accel/network.h"
 
@@ -22,6 +23,17 @@ struct LayerTiling {
   bool whole_input = true;  // an input strip holds all channels (else those of the chunk)
   bool runs_ahead = true;   // there is room for the next tile's loads while this one is computed
   double cycles = 0;        // modelled
+};
+
+// What the user fixed of a layer's tiling (user_schedule.h); the rest is searched.
+struct TilingRequest {
+  std::optional<bool> on_matrix, shared, channels_outer, whole_input;
+  std::optional<int64_t> rows, columns, blocks, in_blocks, kernel_rows, kernel_columns, vector_blocks, vector_rows;
+
+  static bool allows(const std::optional<bool>& wish, bool value) { return !wish || *wish == value; }
+  static std::vector<int64_t> sizes(const std::optional<int64_t>& wish, std::vector<int64_t> otherwise) {
+    return wish ? std::vector<int64_t>{*wish} : std::move(otherwise);
+  }
 };
 
 // Why no tiling fits, for the message: of all that were tried, the one that came furthest (accumulators,
@@ -46,7 +58,7 @@ struct TilingFailure {
 
 // act_words: ACT words that resident tensors leave to this layer.
 std::optional<LayerTiling> choose_tiling(const Network& net, int layer, const HwConfig& hw, int64_t act_words,
-                                         TilingFailure* failure);
+                                         const TilingRequest& request, TilingFailure* failure);
 
 // Axes of a layer's window: 0 rows, 1 columns.
 struct Axis;

@@ -24,22 +24,29 @@ class MatrixSearch {
   }
 
   std::optional<LayerTiling> run() {
-    for (int64_t columns : halvings(p_.y.w, 1)) {
+    for (int64_t columns : sizes(&TilingRequest::columns, halvings(p_.y.w, 1), p_.y.w)) {
       if (search_columns(columns)) return best_;
     }
     return std::nullopt;
   }
 
  private:
+  // The user's size where there is one (and it lies within 1 .. most), else all to be tried.
+  std::vector<int64_t> sizes(std::optional<int64_t> TilingRequest::*wish, std::vector<int64_t> otherwise, int64_t most) const {
+    const std::optional<int64_t>& value = p_.request.*wish;
+    if (value && (*value < 1 || *value > most)) return {};
+    return TilingRequest::sizes(value, std::move(otherwise));
+  }
+
   bool search_columns(int64_t columns) {
     const int64_t chunk_in = grouped_ ? max_group_blocks() : p_.in_blocks;
-    for (int64_t kernel_columns : halvings(p_.columns.kernel, 1))
-      for (int64_t kernel_rows : halvings(p_.rows.kernel, 1)) {
+    for (int64_t kernel_columns : sizes(&TilingRequest::kernel_columns, halvings(p_.columns.kernel, 1), p_.columns.kernel))
+      for (int64_t kernel_rows : sizes(&TilingRequest::kernel_rows, halvings(p_.rows.kernel, 1), p_.rows.kernel)) {
         if (kernel_columns < p_.columns.kernel && kernel_rows > 1) continue;
-        for (int64_t in_blocks : halvings(chunk_in, 1)) {
+        for (int64_t in_blocks : sizes(&TilingRequest::in_blocks, halvings(chunk_in, 1), chunk_in)) {
           if (kernel_rows < p_.rows.kernel && in_blocks > 1) continue;
           for (int64_t blocks : block_sizes(in_blocks, kernel_rows, kernel_columns))
-            for (int64_t rows : tile_sizes(p_.y.h))
+            for (int64_t rows : sizes(&TilingRequest::rows, tile_sizes(p_.y.h), p_.y.h))
               for (int64_t vector_rows : row_shares(rows)) {
                 LayerTiling t;
                 t.rows = rows;
@@ -73,12 +80,18 @@ class MatrixSearch {
   std::vector<int64_t> block_sizes(int64_t in_blocks, int64_t kernel_rows, int64_t kernel_columns) const {
     const bool split = grouped_ || in_blocks < p_.in_blocks || kernel_rows < p_.rows.kernel ||
                        kernel_columns < p_.columns.kernel;
-    return split ? std::vector<int64_t>{unit_} : halvings(ceil_div(out_blocks_, unit_) * unit_, unit_);
+    if (split) return p_.request.blocks.value_or(unit_) == unit_ ? std::vector<int64_t>{unit_} : std::vector<int64_t>{};
+    const int64_t all = ceil_div(out_blocks_, unit_) * unit_;
+    if (p_.request.blocks && *p_.request.blocks % unit_ != 0) return {};
+    return sizes(&TilingRequest::blocks, halvings(all, unit_), all);
   }
 
   // Rows of a tile that VECTOR takes over: about as many as keep both engines equally long.
   std::vector<int64_t> row_shares(int64_t rows) const {
-    if (!divide_rows_) return {0};
+    if (!divide_rows_) return p_.request.vector_rows.value_or(0) == 0 ? std::vector<int64_t>{0} : std::vector<int64_t>{};
+    if (p_.request.vector_rows)
+      return *p_.request.vector_rows >= 1 && *p_.request.vector_rows < rows ? std::vector<int64_t>{*p_.request.vector_rows}
+                                                                            : std::vector<int64_t>{};
     const double taps = static_cast<double>(p_.rows.kernel * p_.columns.kernel) * valid_;
     const auto share = static_cast<int64_t>(static_cast<double>(rows) * (taps - 1) / (2 * taps - 1));
     std::vector<int64_t> shares;
@@ -90,6 +103,9 @@ class MatrixSearch {
     const bool divided = vector_blocks_ > 0 || divide_rows_;
     for (const bool channels_outer : {false, true})
       for (const bool whole_input : {true, false}) {
+        if (!TilingRequest::allows(p_.request.channels_outer, channels_outer) ||
+            !TilingRequest::allows(p_.request.whole_input, whole_input))
+          continue;
         LayerTiling t = tiles;
         t.channels_outer = channels_outer;
         t.whole_input = whole_input;

@@ -31,6 +31,7 @@ struct Problem {
   bool y_stored;
   int64_t in_blocks, out_blocks;  // ACT blocks
   double bytes_per_cycle;
+  const TilingRequest& request;
   TilingFailure* failure;
 
   bool fits(Memory m, int64_t needed, int64_t available) const {

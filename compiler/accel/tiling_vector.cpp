@@ -26,9 +26,9 @@ std::optional<LayerTiling> search_vector(const Problem& p) {
                                  : count_valid(p.rows, {0, p.y.h}) * count_valid(p.columns, {0, p.y.w});
   const double groups = static_cast<double>(p.y.n * p.out_blocks * hw.act_groups());
   std::optional<LayerTiling> best;
-  for (int64_t columns : halvings(p.y.w, 1)) {
-    for (int64_t blocks : halvings(p.out_blocks, 1))
-      for (int64_t rows : tile_sizes(p.y.h)) {
+  for (int64_t columns : TilingRequest::sizes(p.request.columns, halvings(p.y.w, 1))) {
+    for (int64_t blocks : TilingRequest::sizes(p.request.blocks, halvings(p.out_blocks, 1)))
+      for (int64_t rows : TilingRequest::sizes(p.request.rows, tile_sizes(p.y.h))) {
         if (!p.fits(Memory::par, blocks * par, std::max<int64_t>(1, p.space.par / 2))) continue;
         const int64_t in = blocks * p.strip_rows(rows) * p.strip_columns(columns),
                       out = blocks * rows * columns;

@@ -32,6 +32,8 @@ void add_compile_options(CLI::App& app, Options& o) {
   app.add_option("--passes", o.passes, "run exactly these passes, comma separated")->type_name("LIST");
   app.add_option("--passes-bisect-limit", o.passes_bisect_limit, "run only the first N passes")->type_name("N");
   app.add_flag("--no-residency", o.no_residency, "every layer's output goes to DRAM, even if it would fit in the scratchpad");
+  app.add_option("--schedule", o.schedule, "tile sizes, loop orders, engines and residency that you choose; the rest is searched")->type_name("FILE.yaml");
+  app.add_option("--emit-schedule", o.emit_schedule, "write what was chosen, in the form of --schedule")->type_name("FILE.yaml");
   app.add_flag("--no-packing", o.no_packing, "first layers with few channels stay one pixel a word");
   app.add_flag("--no-fallback", o.no_fallback, "refuse networks that need operators on the host");
   app.add_option("-j,--jobs", o.jobs, "worker threads (results do not depend on it)")->check(CLI::Range(1, 1024));

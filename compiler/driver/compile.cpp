@@ -4,11 +4,14 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <sstream>
 
 #include "compiler/accel/compile.h"
 #include "compiler/accel/pack_pixels.h"
+#include "compiler/accel/user_schedule.h"
 #include "compiler/driver/calibration_data.h"
+#include "compiler/driver/file_io.h"
 #include "compiler/driver/inputs.h"
 #include "compiler/onnx/import_onnx.h"
 #include "isa/error.h"
@@ -91,10 +94,16 @@ Compiled compile_for(const HwConfig& hw, Prepared prepared, const Options& optio
   HostReasons reasons;
   for (const auto& note : c.pipeline.notes) reasons.emplace(note.node, note.text);
   c.parts = partition(c.graph, hw, options.no_fallback, reasons);          // accelerator | host segments
+  accel::AccelOptions accel = accel_options(options);
+  std::optional<accel::UserSchedule> schedule;
+  if (!options.schedule.empty()) accel.schedule = &schedule.emplace(accel::load_schedule(options.schedule));
   std::vector<Program> regions;
+  std::vector<accel::ChosenSchedule> chosen;
   for (const Partition::Part& part : c.parts.parts)
     if (part.kind == Segment::Kind::accelerator)                           // tiles, schedule, allocation, encoding; verified
-      regions.push_back(accel::compile_accelerator(c.graph, part.nodes, hw, accel_options(options)));
+      regions.push_back(accel::compile_accelerator(c.graph, part.nodes, hw, accel, &chosen.emplace_back()));
+  if (schedule) accel::check_names(*schedule, chosen);
+  if (!options.emit_schedule.empty()) write_file(options.emit_schedule, accel::schedule_text(chosen));
   c.program = assemble_program(c.graph, c.parts, std::move(regions));      // one program, DRAM map
   c.program.model = options.model.substr(options.model.find_last_of('/') + 1);
   c.program.hw_name = hw.name;

@@ -32,6 +32,7 @@ struct Options {
   double input_scale = 1;              // --input-scale, --input-zero: real = (value - zero) * scale
   int64_t input_zero = 0;
   bool no_fallback = false;
+  std::string schedule, emit_schedule;  // --schedule FILE.yaml, --emit-schedule FILE.yaml
   bool no_packing = false;             // --no-packing: first layers with few channels stay as they are
   bool no_residency = false;           // --no-residency: every layer's output goes to DRAM
   uint64_t seed = 0;

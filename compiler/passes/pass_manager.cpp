@@ -11,29 +11,16 @@
 #include "compiler/passes/passes.h"
 #include "compiler/quantize/quantize_qdq.h"
 #include "isa/error.h"
+#include "isa/near_name.h"
 
 namespace dlc::passes {
 namespace {
-
-// Levenshtein distance, for "did you mean".
-size_t distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substitute = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, substitute}));
-    }
-  }
-  return row[b.size()];
-}
 
 const Pass& find_pass(const std::string& name) {
   const Pass* nearest = nullptr;
   for (const Pass& pass : all_passes()) {
     if (name == pass.name) return pass;
-    if (!nearest || distance(name, pass.name) < distance(name, nearest->name)) nearest = &pass;
+    if (!nearest || edit_distance(name, pass.name) < edit_distance(name, nearest->name)) nearest = &pass;
   }
   throw UserError(ErrorKind::bad_input, "",
                   "no pass '" + name + "'; did you mean '" + nearest->name + "'? (`dlc passes` lists all)");
