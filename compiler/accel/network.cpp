@@ -47,6 +47,16 @@ std::optional<std::string> check_place(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
+std::optional<std::string> check_pool(const Nchw& x, const Nchw& y, const ir::QPool& pool) {
+  if (pool.kernel[0] * pool.kernel[1] * 511 > INT32_MAX) return "its window's sum could overflow 32 bits";
+  const std::pair<int64_t, int64_t> maps[] = {{x.h, y.h}, {x.w, y.w}};
+  for (size_t i = 0; i < 2; ++i)
+    for (const AxisClass& c : classes_by_output(
+             {maps[i].first, pool.kernel[i], pool.stride[i], pool.dilation[i], pool.pad[i]}, {0, maps[i].second}))
+      if (c.taps.size() == 0) return "a window lies in the padding altogether";
+  return std::nullopt;
+}
+
 std::optional<std::string> check_flattened_use(const Graph& graph, const Node& view) {
   for (const ir::Use& use : graph.consumers(view.outputs[0])) {
     const Node& reader = graph.node(use.node);
@@ -157,9 +167,10 @@ void NetworkBuilder::describe(const Node& node, const LayerPlan& layer) {
       net.info.push_back(std::move(info));
       return;
     }
-    info.macs = per_tap * y.h * y.w * w.kernel[0] * w.kernel[1];
     info.valid_macs = per_tap * valid_taps(y.h, x.h, w.kernel[0], w.stride[0], w.dilation[0], w.pad[0]) *
                       valid_taps(y.w, x.w, w.kernel[1], w.stride[1], w.dilation[1], w.pad[1]);
+    // Windows in the padding altogether (phases of a transposed convolution without taps) are no work.
+    info.macs = info.valid_macs == 0 ? 0 : per_tap * y.h * y.w * w.kernel[0] * w.kernel[1];
   }
   net.info.push_back(std::move(info));
 }
@@ -247,8 +258,7 @@ std::optional<std::string> refusal(const Graph& graph, NodeId id, const HwConfig
     return std::nullopt;
   }
   if (const auto* pool = std::get_if<ir::QPool>(&node.payload)) {
-    if (pool->kernel[0] * pool->kernel[1] * 511 > INT32_MAX) return "its window's sum could overflow 32 bits";
-    return std::nullopt;
+    return check_pool(as_nchw(graph.value(node.inputs[0]).shape), as_nchw(graph.value(node.outputs[0]).shape), *pool);
   }
   if (!node.is("reshape")) return "the accelerator has no operator " + node.op;
   if (!is_free_view(as_nchw(graph.value(node.inputs[0]).shape), as_nchw(graph.value(node.outputs[0]).shape)))

@@ -17,6 +17,7 @@ namespace {
 struct Parser {
   Options options;
   std::function<int(const Options&)> command;
+  bool markdown = false;  // dlc ops
 };
 
 void add_verbosity(CLI::App& app, Options& o) {
@@ -158,8 +159,10 @@ void add_small_commands(CLI::App& app, Parser& p) {
   check->add_option("hw", o.hw, "hardware description")->required()->type_name("HW.yaml");
   check->callback([&p] { p.command = command_check_hw; });
 
-  CLI::App* ops = app.add_subcommand("ops", "list the operators and where they run");
-  ops->callback([&p] { p.command = command_ops; });
+  CLI::App* ops = app.add_subcommand("ops", "list the operators, where they run and their limits");
+  ops->add_option("--hw", o.hw, "the accelerator whose operators to list")->type_name("HW.yaml");
+  ops->add_flag("--markdown", p.markdown, "as a Markdown table");
+  ops->callback([&p] { p.command = [&p](const Options& options) { return command_ops(options, p.markdown); }; });
 
   CLI::App* passes = app.add_subcommand("passes", "list the compiler's passes in their order");
   passes->callback([&p] { p.command = command_passes; });

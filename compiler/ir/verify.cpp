@@ -117,7 +117,7 @@ class Verifier {
     } else if (n.op == "qadd") {
       require(std::holds_alternative<QAdd>(n.payload), "its payload is not a QAdd");
       require(n.inputs.size() == 2, "expected 2 inputs");
-      for (size_t i = 0; i < 2; ++i) check_8bit(in(n, i), "input");
+      for (size_t i = 0; i < 2; ++i) check_elements(in(n, i), "input");
       check_broadcast(n);
       check_combine(std::get<QAdd>(n.payload).combine, in(n, 0).type, in(n, 1).type, out(n).type);
     } else if (n.op == "qpool") {
@@ -135,8 +135,7 @@ class Verifier {
     } else if (n.op == "qlut") {
       require(std::holds_alternative<QLut>(n.payload), "its payload is not a QLut");
       require(n.inputs.size() == 1, "expected 1 input");
-      check_8bit(in(n, 0), "input");
-      check_8bit(out(n), "output");
+      require(is_8bit(in(n, 0).type) && is_8bit(out(n).type), "an operand is not an 8-bit tensor");
       require(in(n, 0).shape == out(n).shape, "its shapes differ");
     } else if (n.op == "reshape") {
       require(n.inputs.size() == 1, "expected 1 input");
@@ -165,6 +164,12 @@ class Verifier {
     require(v.shape.size() == 4 || v.shape.size() == 2, what + " '" + v.name + "' is not NCHW or N,C");
   }
 
+  // Of elementwise operators, which do not mind what the dimensions are.
+  void check_elements(const Value& v, const std::string& what) {
+    require(is_8bit(v.type), what + " '" + v.name + "' is not an 8-bit tensor");
+    require(v.shape.size() >= 2 && v.shape.size() <= 4, what + " '" + v.name + "' has another rank than 2 to 4");
+  }
+
   void check_range(int32_t zero, int32_t low, int32_t high, ElementType type) {
     const int32_t lowest = type == ElementType::int8 ? -128 : 0;
     require(low >= lowest && high <= lowest + 255 && low <= high, "clamp limits outside the output type");
@@ -184,12 +189,13 @@ class Verifier {
     require((l.a_multiplier | l.b_multiplier) < (1u << 31), "multiplier of more than 31 bits");
   }
 
-  // Negative padding at the end: the last rows or columns are not read.
+  // Negative padding: the first (only `inside`) or last rows or columns are not read.
   void check_window(const Value& x, const Value& y, const std::array<int64_t, 2>& kernel,
                     const std::array<int64_t, 2>& stride, const std::array<int64_t, 2>& dilation,
-                    const std::array<int64_t, 4>& pad) {
+                    const std::array<int64_t, 4>& pad, bool inside) {
     for (size_t i = 0; i < 2; ++i) {
-      require(kernel[i] >= 1 && stride[i] >= 1 && dilation[i] >= 1 && pad[i] >= 0, "impossible window");
+      require(kernel[i] >= 1 && stride[i] >= 1 && dilation[i] >= 1, "impossible window");
+      require(inside || pad[i] >= 0, "negative padding");
       const int64_t in = x.shape.size() == 4 ? x.shape[2 + i] : 1;
       const int64_t have = y.shape.size() == 4 ? y.shape[2 + i] : 1;
       const int64_t span = in + pad[i] + pad[i + 2] - ((kernel[i] - 1) * dilation[i] + 1);
@@ -209,7 +215,7 @@ class Verifier {
     require(y.shape[0] == x.shape[0] && y.shape[1] == w.shape[0],
             "the output has another batch or channel count");
     require(q.kernel[0] == w.shape[2] && q.kernel[1] == w.shape[3], "kernel and weight differ");
-    check_window(x, y, q.kernel, q.stride, q.dilation, q.pad);
+    check_window(x, y, q.kernel, q.stride, q.dilation, q.pad, true);
     check_zero(q.x_zero, x.type);
     check_zero(q.w_zero, w.type);
     const Rescale& r = q.rescale;
@@ -239,7 +245,7 @@ class Verifier {
     check_8bit(y, "output");
     require(x.shape[0] == y.shape[0] && x.shape[1] == y.shape[1],
             "the output has another batch or channel count");
-    check_window(x, y, q.kernel, q.stride, q.dilation, q.pad);
+    check_window(x, y, q.kernel, q.stride, q.dilation, q.pad, false);
     if (q.kind == QPool::Kind::max) {
       require(x.type == y.type, "a maximum does not change the type");
       return check_range(0, q.low, q.high,
@@ -264,8 +270,8 @@ class Verifier {
 
   void check_qbinary(const Node& n, const QBinary& q) {
     require(n.inputs.size() == 2, "expected 2 inputs");
-    for (size_t i = 0; i < 2; ++i) check_8bit(in(n, i), "input");
-    check_8bit(out(n), "output");
+    for (size_t i = 0; i < 2; ++i) check_elements(in(n, i), "input");
+    check_elements(out(n), "output");
     check_broadcast(n);
     check_zero(q.a_zero, in(n, 0).type);
     check_zero(q.b_zero, in(n, 1).type);
