@@ -1,5 +1,6 @@
 dlc_pkg.sv
 dlc_scratchpad_bank.sv
+dlc_bank_address.sv
 dlc_delay.sv
 dlc_loop_counter.sv
 dlc_address_walker.sv
@@ -11,7 +12,7 @@ dlc_axi_read_arbiter.sv
 dlc_fetch.sv
 dlc_load.sv
 dlc_store.sv
-dlc_pe.sv
+dlc_pe_row.sv
 dlc_array.sv
 dlc_dot_product.sv
 dlc_array_broadcast.sv

@@ -8,7 +8,10 @@ inline constexpr int kRtlEngines = 4;         // load, matrix, vector, store
 inline constexpr int kRtlCounterEngines = 5;  // and fetch
 inline constexpr int kRtlMessageBytes = 1024;
 
+inline constexpr uint64_t kRtlInterface = 2;  // raise when the structs below change
+
 struct RtlJob {
+  uint64_t interface = kRtlInterface;  // a library from other sources than dlc's is refused, not misread
   uint64_t program_address = 0;
   uint64_t program_units = 0;
   uint8_t* dram = nullptr;
@@ -17,7 +20,10 @@ struct RtlJob {
   int64_t bandwidth_num = 0, bandwidth_den = 1;
   int64_t max_cycles = 0;
   uint64_t initial_state = 0;               // seed of registers and memories at power-up; 0: zeros
+  uint64_t stall_seed = 0;                  // nonzero: ARREADY, AWREADY, WREADY fall at random (no contract on time)
   const char* waveform = nullptr;           // FST file; only in libraries built with tracing
+  int64_t waveform_first = 0, waveform_last = INT64_MAX;  // cycles that it shows
+  const char* coverage = nullptr;           // file of line coverage; only in libraries built for it
   uint64_t instructions[kRtlEngines] = {};  // of each engine; the arrays below have that size
   int64_t* start[kRtlEngines] = {};         // cycles, filled in by the run
   int64_t* retire[kRtlEngines] = {};
