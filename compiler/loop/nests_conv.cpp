@@ -19,11 +19,9 @@ struct Shape {
 bool read_shape(const Lowering& l, const ir::Node& node, Shape* s) {
   ir::Shape x = l.value(node.inputs[0]).shape, y = l.value(node.outputs[0]).shape;
   const ir::Shape& w = l.value(node.inputs[1]).shape;
-  if (x.size() == 2 && y.size() == 2) {  // fully connected: a map of one pixel
-    x.insert(x.end(), {1, 1});
-    y.insert(y.end(), {1, 1});
-  }
-  if (x.size() != 4 || w.size() != 4 || l.value(node.outputs[0]).elements() == 0) return false;
+  for (ir::Shape* map : {&x, &y})  // fully connected: a map of one pixel
+    if (map->size() == 2) map->insert(map->end(), {1, 1});
+  if (x.size() != 4 || w.size() != 4 || y.size() != 4 || l.value(node.outputs[0]).elements() == 0) return false;
   Ints stride = node.attribute<Ints>("strides", {1, 1}), dilation = node.attribute<Ints>("dilations", {1, 1});
   Ints pads = node.attribute<Ints>("pads", {0, 0, 0, 0});
   int64_t groups = node.attribute<int64_t>("group", 1);

@@ -422,7 +422,7 @@ LLVMTargetMachineRef make_machine(const Target& t) {
 // Registers for locals, loop-invariant code out of loops, common sub-expressions; loops are vectorised and
 // unrolled already.
 constexpr const char* kPasses =
-    "function(sroa,early-cse<memssa>,instcombine,loop-mssa(licm),gvn,instcombine,simplifycfg)";
+    "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 }  // namespace
 

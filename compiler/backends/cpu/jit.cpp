@@ -1,5 +1,6 @@
 #include "compiler/backends/cpu/jit.h"
 
+#include <llvm-c/Core.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 #include <tbb/parallel_for.h>

@@ -1,5 +1,6 @@
 #include "compiler/backends/cpu/target.h"
 
+#include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
 #include "isa/error.h"
