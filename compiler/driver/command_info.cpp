@@ -6,6 +6,7 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/file_io.h"
+#include "compiler/loop/program.h"
 #include "compiler/onnx/import_onnx.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/quantize/quantize_qdq.h"
@@ -37,13 +38,16 @@ int command_check_hw(const Options& options) {
 
 int command_ops(const Options&) {
   // Which ONNX operators the Q/DQ lowering turns into integer operators of the machine.
-  std::printf("%-24s %-8s %-12s %s\n", "operator", "opset", "accelerator", "notes");
+  std::printf("%-24s %-8s %-12s %-10s %s\n", "operator", "opset", "accelerator", "cpu", "notes");
   for (const onnx_import::OperatorInfo& o : onnx_import::known_operators()) {
     const char* machine = quantize::lowers_to(o.op);
-    std::printf("%-24s %-8d %-12s %s\n", o.op.c_str(), o.first_opset, o.composite ? "its parts" : machine ? machine : "host", o.note.c_str());
+    const char* cpu = o.composite ? "its parts" : loop::knows_operator("", o.op) ? "loops" : "reference";
+    std::printf("%-24s %-8d %-12s %-10s %s\n", o.op.c_str(), o.first_opset, o.composite ? "its parts" : machine ? machine : "host", cpu, o.note.c_str());
   }
   std::printf("\nAccelerator operators need 8-bit operands (QuantizeLinear/DequantizeLinear around them, or a float network\n"
-              "that dlc quantises itself); in float they run on the host.\n");
+              "that dlc quantises itself); in float they run on the host.\n"
+              "cpu: loops = compiled by the CPU backend (float32, int32, int64, 8 bit); reference = evaluated by the reference\n"
+              "backend inside the same run, as are the types that the loops do not cover.\n");
   return 0;
 }
 
