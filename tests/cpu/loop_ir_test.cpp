@@ -27,9 +27,8 @@ TEST_CASE("A kernel's text shows loops, types and shared operands") {
   CHECK(print(sample(16, 16)) ==
         "kernel \"sample\" (%0 : float32[16], %1 : float32[16] written)\n"
         "  parallel i0 = 0 to 4 step 1\n"
-        "    t0 = mul(i0, 4)\n"
-        "    t1 = %0[t0 x 4]\n"
-        "    %1[t0 x 4] = fma(t1, 0x1p+1:float32 x 4, t1)\n");
+        "    t0 = %0[mul(i0, 4) x 4]\n"
+        "    %1[mul(i0, 4) x 4] = fma(t0, 0x1p+1:float32 x 4, t0)\n");
 }
 
 TEST_CASE("Equal kernels have one text whatever their names") {

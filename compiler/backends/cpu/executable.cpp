@@ -1,8 +1,10 @@
 #include "compiler/backends/cpu/executable.h"
 
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <mutex>
@@ -55,7 +57,7 @@ struct Executable::Impl {
   mutable std::vector<std::unique_ptr<Arena>> idle;
 
   Impl(const ir::Graph& g, const CpuOptions& o)
-      : graph(g), options(o), jit(make_target(o.target), o.cache_folder), threads(std::max(1, o.jobs)) {}
+      : graph(g), options(o), jit(make_target(o.target), o.cache_folder), threads(std::clamp(o.jobs, 1, tbb::info::default_concurrency())) {}
 
   void prepare() {
     const Target target = make_target(options.target);

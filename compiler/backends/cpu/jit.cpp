@@ -3,10 +3,12 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -130,7 +132,7 @@ void Jit::build(int jobs) {
   std::error_code code;
   if (!folder_.empty()) fs::create_directories(folder_, code);
   std::atomic<size_t> compiled{0};
-  tbb::task_arena arena(jobs);
+  tbb::task_arena arena(std::clamp(jobs, 1, tbb::info::default_concurrency()));
   arena.execute([&] {
     tbb::parallel_for(size_t{0}, entries_.size(), [&](size_t i) {
       Entry& e = entries_[i];
