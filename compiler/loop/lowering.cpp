@@ -152,7 +152,7 @@ int Lowering::padded(ir::ValueId v, Layout layout, const std::array<int64_t, 4>&
   it->second = id;
   NestBuilder b(*this, "pad " + value(v).name);
   const int x = b.in(source), y = b.out(id);
-  const int lanes = machine_.lanes;
+  const int lanes = machine_.lanes * 4 / static_cast<int>(ir::element_size(value(v).type));  // of a vector of bytes
   const Type vector{value(v).type, lanes}, one{value(v).type, 1};
   const auto filled = [&](Expr at, int64_t count) {
     b.loop(0, count / lanes * lanes, lanes, [&](Expr i) { b.store(y, at + i, loop::constant(vector, fill)); });

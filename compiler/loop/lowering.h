@@ -80,7 +80,16 @@ Expr pointwise(const ir::Graph& graph, const ir::Node& node, const std::vector<E
 // fit in 32 bits.
 Expr requantise(const Expr& acc, const Expr& bias, const Expr& multiplier, const Expr& shift, bool narrow, int32_t zero, int32_t low,
                 int32_t high, ElementType type);
-// numerics::combine_linear of an already rescaled result (8 bit) and the operand read (8 bit).
+// The same where acc (bias included) fits in 32 bits and every shift is 31 to 62, so that results do, too: half the
+// work. Parameters per block of `lanes` channels: multipliers, shifts, 2^(shift - 1) - 1, of the even channels and
+// of the odd ones each.
+struct Requantisation {
+  static bool usable(const ir::Rescale& r);
+  static std::vector<int64_t> parameters(const ir::Rescale& r, int64_t channels, int lanes);
+  // channel: the first of the lanes, a multiple of them.
+  static Expr apply(const KernelBuilder& b, int buffer, const Expr& sum, const Expr& channel, int32_t zero, int32_t low, int32_t high, ElementType type);
+};
+// numerics::combine_linear of an already rescaled and clamped result (int32) and the operand read (8 bit).
 Expr combine_residual(const ir::LinearCombine& l, const Expr& own, const Expr& other, ElementType type);
 
 // A kernel under construction together with the storages of its buffers.

@@ -165,13 +165,13 @@ bool lower_depthwise(Lowering& l, const Group& group, const Shape& s, const Flav
   if (!Epilogue::fits(l, group, layout)) return false;
   const int64_t blocks = ceil_div(s.c, lanes), taps = s.kh * s.kw;
   std::vector<float> wf;
-  std::vector<int32_t> wi;
+  std::vector<int16_t> wi;  // 16 bits: products of two 16-bit numbers are one instruction (pmaddwd)
   for (int64_t cb = 0; cb < blocks; ++cb)
     for (int64_t t = 0; t < taps; ++t)
       for (int64_t lane = 0; lane < lanes; ++lane) {
         const int64_t c = cb * lanes + lane;
         const float v = c < s.c ? f.weight(c * taps + t) : 0.0f;
-        if (f.integer) wi.push_back(static_cast<int32_t>(v));
+        if (f.integer) wi.push_back(static_cast<int16_t>(v));
         else wf.push_back(v);
       }
   const int x = l.padded(node.inputs[0], layout, s.pads, f.fill);
@@ -188,7 +188,8 @@ bool lower_depthwise(Lowering& l, const Group& group, const Shape& s, const Flav
       std::vector<Expr> sums;
       for (int64_t r = 0; r < count; ++r) sums.push_back(b.declare(f.initial(b, channel, lanes)));
       const auto tap = [&](Expr kh, Expr kw) {
-        const Expr w = b.declare(b.load(wb, w_at + (kh * s.kw + kw) * lanes, lanes));
+        const Expr stored = b.load(wb, w_at + (kh * s.kw + kw) * lanes, lanes);
+        const Expr w = f.integer ? convert(stored, ElementType::int32) : b.declare(stored);
         for (int64_t r = 0; r < count; ++r) {
           Expr v = b.load(xb, x_line + (kh * (s.dh * s.w) + kw * s.dw + (first + r) * s.sw) * lanes, lanes);
           if (f.integer) {
@@ -299,7 +300,7 @@ bool lower_qconv(Lowering& l, const Group& group) {
     for (int64_t i = 0; i < length; ++i) sum += static_cast<int64_t>(f.weight(o * length + i));
     start[static_cast<size_t>(o)] = static_cast<int32_t>(static_cast<uint32_t>(-sum * zero));
   }
-  const bool narrow = fits_32_bits(s, f.weight, q.rescale.bias);
+  const bool narrow = fits_32_bits(s, f.weight, q.rescale.bias), fast = narrow && Requantisation::usable(q.rescale);
   int initial = -1, bias = -1, multiplier = -1, shift = -1, residual = -1;
   f.bind = [&](NestBuilder& b) {
     const ir::Rescale& r = q.rescale;
@@ -310,17 +311,19 @@ bool lower_qconv(Lowering& l, const Group& group) {
       bias = b.in(l.constant(added));
     }
     initial = b.in(l.constant(first));
+    if (q.residual) residual = b.in(l.stored(node.inputs[2], {lanes}));
+    if (fast) return multiplier = b.in(l.constant(Requantisation::parameters(r, s.oc, lanes)));
     multiplier = b.in(l.constant(padded_to(std::vector<int32_t>(r.multiplier.begin(), r.multiplier.end()), s.oc, lanes)));
     shift = b.in(l.constant(padded_to(std::vector<int32_t>(r.shift.begin(), r.shift.end()), s.oc, lanes)));
-    if (q.residual) residual = b.in(l.stored(node.inputs[2], {lanes}));
     return 0;
   };
   f.initial = [&](NestBuilder& b, Expr channel, int n) { return b.load(initial, channel, n); };
   f.finish = [&](NestBuilder& b, Expr sum, Expr channel, Expr at, int n) {
     const Expr add = narrow ? integer_constant(sum.type(), 0) : b.load(bias, channel, n);
-    const ElementType first = q.residual ? (q.rescale.low < 0 ? ElementType::int8 : ElementType::uint8) : y.type;
-    const Expr own = requantise(sum, add, b.load(multiplier, channel, n), b.load(shift, channel, n), narrow, q.rescale.zero, q.rescale.low,
-                                q.rescale.high, first);
+    const ElementType first = q.residual ? ElementType::int32 : y.type;  // clamped to 8 bits all the same
+    const Expr own = fast ? Requantisation::apply(b, multiplier, sum, channel, q.rescale.zero, q.rescale.low, q.rescale.high, first)
+                          : requantise(sum, add, b.load(multiplier, channel, n), b.load(shift, channel, n), narrow, q.rescale.zero,
+                                       q.rescale.low, q.rescale.high, first);
     return q.residual ? combine_residual(*q.residual, own, b.load(residual, at, n), y.type) : own;
   };
   return lower_any(l, group, s, f);

@@ -64,11 +64,52 @@ Expr widen(const Expr& byte, int32_t zero) {
 
 Expr to64(const Expr& v) { return convert(v, ElementType::int64); }
 
+// int32 lanes as two int64 vectors of half the lanes each: the even lanes and the odd ones. Both sign-extended
+// where they lie, so that products of 32-bit factors need no shuffles (x86: vpmuldq).
+struct Pair {
+  Expr even, odd;
+};
+
+Pair split(const Expr& v) {
+  const int half = v.type().lanes / 2;
+  const Expr q = bitcast(v, {ElementType::int64, half}), bits = whole(q, 32);
+  return {binary(Op::shift_right, binary(Op::shift_left, q, bits), bits), binary(Op::shift_right, q, bits)};
+}
+
+// The low 32 bits of both.
+Expr merge(const Pair& p) {
+  const Expr low = binary(Op::bit_and, p.even, whole(p.even, 0xffffffff)), high = binary(Op::shift_left, p.odd, whole(p.odd, 32));
+  return bitcast(binary(Op::bit_or, low, high), {ElementType::int32, 2 * p.even.type().lanes});
+}
+
+// Half to even for a shift of at least 1; `almost_half` = 2^(shift - 1) - 1.
+Expr round_shift(const Expr& v, const Expr& shift, const Expr& almost_half) {
+  const Expr odd = binary(Op::bit_and, binary(Op::shift_right, v, shift), whole(v, 1));
+  return binary(Op::shift_right, v + (almost_half + odd), shift);
+}
+
+// clamp(v + zero, low, high) of int32 lanes without overflow.
+Expr clamp_words(const Expr& v, int32_t zero, int32_t low, int32_t high, ElementType type) {
+  const Expr bounded = min(max(v, whole(v, int64_t{low} - zero)), whole(v, int64_t{high} - zero));
+  return convert(zero == 0 ? bounded : bounded + whole(v, zero), type);
+}
+
 Expr combine_linear(const ir::LinearCombine& l, const Expr& a, const Expr& b, ElementType type) {
-  // |a|, |b| < 2^9 and multipliers below 2^31: 64 bits hold the sum.
-  const Expr x = to64(a), y = to64(b);
-  const Expr pa = x * whole(x, l.a_multiplier), pb = y * whole(y, l.b_multiplier);
-  return clamp_bytes(round_shift(l.b_negate ? pa - pb : pa + pb, whole(pa, l.shift)), l.zero, l.low, l.high, type);
+  // |a|, |b| < 2^9 and multipliers below 2^31: the sum is below 2^41.
+  const auto sum = [&](const Expr& x, const Expr& y) {
+    const Expr pa = x * whole(x, l.a_multiplier), pb = y * whole(y, l.b_multiplier);
+    return l.b_negate ? pa - pb : pa + pb;
+  };
+  if (a.type().lanes > 1 && l.shift >= 10) {  // the result fits in 32 bits
+    const Pair x = split(a), y = split(b);
+    const auto half = [&](const Expr& p, const Expr& q) {
+      const Expr v = sum(p, q);
+      return round_shift(v, whole(v, l.shift), whole(v, (int64_t{1} << (l.shift - 1)) - 1));
+    };
+    return clamp_words(merge({half(x.even, y.even), half(x.odd, y.odd)}), l.zero, l.low, l.high, type);
+  }
+  const Expr v = sum(to64(a), to64(b));
+  return clamp_bytes(round_shift(v, whole(v, l.shift)), l.zero, l.low, l.high, type);
 }
 
 ElementType out_type(const ir::Graph& g, const Node& n) { return g.value(n.outputs[0]).type; }
@@ -233,9 +274,39 @@ Expr requantise(const Expr& acc, const Expr& bias, const Expr& multiplier, const
   return clamp_bytes(round_shift(sum * to64(multiplier), to64(shift)), zero, low, high, type);
 }
 
+bool Requantisation::usable(const ir::Rescale& r) {
+  return std::all_of(r.shift.begin(), r.shift.end(), [](int s) { return s >= 31 && s <= 62; });
+}
+
+std::vector<int64_t> Requantisation::parameters(const ir::Rescale& r, int64_t channels, int lanes) {
+  const int64_t half = lanes / 2, blocks = ceil_div(channels, lanes);
+  std::vector<int64_t> p(static_cast<size_t>(blocks * 6 * half));
+  const auto at = [](const auto& v, int64_t c) { return static_cast<int64_t>(v.size() == 1 ? v[0] : v[static_cast<size_t>(c)]); };
+  for (int64_t c = 0; c < blocks * lanes; ++c) {
+    const int64_t known = std::min(c, channels - 1), shift = at(r.shift, known);
+    int64_t* block = p.data() + c / lanes * 6 * half + c % lanes / 2;
+    const int64_t odd = c % 2;
+    block[odd * half] = at(r.multiplier, known);
+    block[(2 + odd) * half] = shift;
+    block[(4 + odd) * half] = (int64_t{1} << (shift - 1)) - 1;
+  }
+  return p;
+}
+
+Expr Requantisation::apply(const KernelBuilder& b, int buffer, const Expr& sum, const Expr& channel, int32_t zero, int32_t low, int32_t high, ElementType type) {
+  const int half = sum.type().lanes / 2;
+  const Pair x = split(sum);
+  const auto one = [&](const Expr& v, int odd) {
+    const auto parameter = [&](int i) { return b.load(buffer, channel * 3 + (i + odd) * half, half); };
+    const Expr m = parameter(0), bits = whole(v, 32);
+    const Expr factor = binary(Op::shift_right, binary(Op::shift_left, m, bits), bits);  // known to have 32 bits
+    return round_shift(v * factor, parameter(2), parameter(4));
+  };
+  return clamp_words(merge({one(x.even, 0), one(x.odd, 1)}), zero, low, high, type);
+}
+
 Expr combine_residual(const ir::LinearCombine& l, const Expr& own, const Expr& other, ElementType type) {
-  const Expr a = convert(own, ElementType::int32);
-  return combine_linear(l, a - whole(a, l.a_zero), widen(other, l.b_zero), type);
+  return combine_linear(l, own - whole(own, l.a_zero), widen(other, l.b_zero), type);
 }
 
 }  // namespace dlc::loop

@@ -5,6 +5,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <mutex>
@@ -47,11 +48,15 @@ struct Executable::Impl {
   Jit jit;
   struct Runnable {
     KernelFunction function = nullptr;
-    int64_t iterations = 0, grain = 1;
+    int64_t iterations = 0, grain = 1;         // iterations 0: not shared out
+    int64_t all = 1;                           // of the parallel loop
+    std::vector<uint8_t*> constants;           // per buffer: where it is, or nullptr
+    std::vector<int64_t> offsets;              // in the arena
   };
   std::vector<Runnable> runnables;                       // per step
-  std::vector<std::vector<uint8_t>> constants;           // aligned copies are not needed: loads are unaligned
   std::unordered_map<uint32_t, reference::Tensor> constant_tensors;  // of fallback nodes
+  std::unique_ptr<Arena> constants;
+  std::vector<uint8_t*> constant_at;                     // per storage; nullptr: in the arena
   mutable tbb::task_arena threads;
   mutable std::mutex mutex;
   mutable std::vector<std::unique_ptr<Arena>> idle;
@@ -65,6 +70,7 @@ struct Executable::Impl {
     plan = plan_memory(program);
     std::vector<size_t> handles;
     for (const loop::Step& s : program.steps) handles.push_back(s.is_fallback() ? 0 : jit.add(s.kernel));
+    place_constants();
     jit.build(options.jobs);
     for (size_t i = 0; i < program.steps.size(); ++i) {
       const loop::Step& s = program.steps[i];
@@ -73,7 +79,12 @@ struct Executable::Impl {
         keep_constants(s);
       } else {
         r.function = jit.function(handles[i]);
+        for (int storage : s.storages) {
+          r.constants.push_back(constant_at[static_cast<size_t>(storage)]);  // kernels only read it
+          r.offsets.push_back(plan.offsets[static_cast<size_t>(storage)]);
+        }
         const int64_t n = s.kernel.parallel_iterations();
+        r.all = std::max<int64_t>(1, n);
         if (n > 1) {
           const double each = work_of(s.kernel.body[0].body);
           if (options.jobs > 1 && each * static_cast<double>(n) > kWorthSharing) {
@@ -83,6 +94,26 @@ struct Executable::Impl {
         }
       }
       runnables.push_back(r);
+    }
+  }
+
+  // Constants lie on cache lines: a vector load across two of them costs two.
+  void place_constants() {
+    std::vector<int64_t> offsets(program.storages.size(), -1);
+    int64_t total = 0;
+    for (size_t i = 0; i < program.storages.size(); ++i) {
+      if (!program.storages[i].constant) continue;
+      offsets[i] = total;
+      total += (program.storages[i].bytes() + 127) / 64 * 64;
+    }
+    constants = std::make_unique<Arena>(total);
+    constant_at.assign(program.storages.size(), nullptr);
+    for (size_t i = 0; i < program.storages.size(); ++i) {
+      if (offsets[i] < 0) continue;
+      constant_at[i] = constants->base + offsets[i];
+      const ir::Bytes& bytes = *program.storages[i].constant;
+      if (!bytes.empty()) std::memcpy(constant_at[i], bytes.data(), bytes.size());
+      program.storages[i].constant = std::make_shared<const ir::Bytes>();  // still marks a constant
     }
   }
 
@@ -107,18 +138,20 @@ struct Executable::Impl {
   }
 
   void* address(const Arena& a, int storage) const {
-    const loop::Storage& s = program.storages[static_cast<size_t>(storage)];
-    if (s.constant) return const_cast<uint8_t*>(s.constant->data());  // kernels only read it
+    if (uint8_t* constant = constant_at[static_cast<size_t>(storage)]) return constant;
     return a.base + plan.offsets[static_cast<size_t>(storage)];
   }
 
-  void run_kernel(const loop::Step& s, const Runnable& r, const Arena& arena) const {
-    std::vector<void*> buffers;
-    for (int storage : s.storages) buffers.push_back(address(arena, storage));
-    if (r.iterations == 0) return r.function(buffers.data(), 0, std::max<int64_t>(1, s.kernel.parallel_iterations()));
+  void run_kernel(const Runnable& r, const Arena& arena) const {
+    constexpr size_t kUsual = 32;
+    std::array<void*, kUsual> usual;
+    std::vector<void*> many(r.offsets.size() > kUsual ? r.offsets.size() : 0);
+    void** buffers = many.empty() ? usual.data() : many.data();
+    for (size_t i = 0; i < r.offsets.size(); ++i) buffers[i] = r.constants[i] ? r.constants[i] : arena.base + r.offsets[i];
+    if (r.iterations == 0) return r.function(buffers, 0, r.all);
     threads.execute([&] {
       tbb::parallel_for(tbb::blocked_range<int64_t>(0, r.iterations, static_cast<size_t>(r.grain)),
-                        [&](const tbb::blocked_range<int64_t>& range) { r.function(buffers.data(), range.begin(), range.end()); });
+                        [&](const tbb::blocked_range<int64_t>& range) { r.function(buffers, range.begin(), range.end()); });
     });
   }
 
@@ -182,7 +215,7 @@ TensorMap Executable::evaluate_timed(const TensorMap& inputs, std::vector<StepTi
     const auto begin = std::chrono::steady_clock::now();
     const loop::Step& s = m.program.steps[i];
     if (s.is_fallback()) m.run_fallback(s, *arena);
-    else m.run_kernel(s, m.runnables[i], *arena);
+    else m.run_kernel(m.runnables[i], *arena);
     if (times) (*times)[i].seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   TensorMap result;
