@@ -74,11 +74,13 @@ void add_run(CLI::App& app, Parser& p) {
   CLI::App* run = app.add_subcommand("run", "compile, simulate, check against the reference, print the profile (the default command)");
   run->add_option("model", o.model, "network")->required()->type_name("MODEL.onnx");
   add_compile_options(*run, o);
+  run->get_option("--hw")->required(false);
+  run->add_option("--repeat", o.repeat, "runs on reference and cpu without --hw; the best time counts")->check(CLI::Range(1, 1000000))->type_name("N");
   add_calibration_options(*run, o);
   add_input_options(*run, o);
   add_result_options(*run, o);
-  run->add_option("--engine", o.engines, "reference, functional, systemc, rtl (repeatable; several are compared)")
-      ->check(CLI::IsMember({"reference", "functional", "systemc", "rtl"}))->type_name("NAME");
+  run->add_option("--engine", o.engines, "reference, cpu, functional, systemc, rtl (repeatable; several are compared); reference and cpu run without --hw")
+      ->allow_extra_args(false)->check(CLI::IsMember({"reference", "cpu", "functional", "systemc", "rtl"}))->type_name("NAME");
   run->add_option_function<std::vector<std::string>>("--compare-tensors", [&o](const std::vector<std::string>& folder) {
        o.compare_graph = folder.empty() || folder[0].empty();
        if (!folder.empty()) o.compare_folder = folder[0];

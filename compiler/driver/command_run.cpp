@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 
@@ -10,6 +11,7 @@
 #include "compiler/driver/compare_graph.h"
 #include "compiler/driver/compile.h"
 #include "compiler/driver/file_io.h"
+#include "compiler/driver/host_run.h"
 #include "compiler/driver/inputs.h"
 #include "compiler/driver/outputs.h"
 #include "compiler/driver/progress.h"
@@ -25,6 +27,7 @@ struct Context {
   Session session;
   reference::Evaluator reference;
   Report report;
+  std::unique_ptr<cpu::Executable> cpu;  // made when --engine cpu asks for it
 
   explicit Context(const Options& o)
       : options(o), compiled(compile_model(o)), session(compiled.program, compiled.hw), reference(compiled.graph) {
@@ -80,21 +83,44 @@ bool compare_all(Context& c, const std::vector<std::pair<std::string, Inference>
   return ok;
 }
 
+// The lowered graph on the CPU backend: an independent witness of the values.
+bool run_cpu(Context& c, const TensorMap& inputs, const TensorMap& expected) {
+  if (!c.cpu) {
+    c.cpu = std::make_unique<cpu::Executable>(c.compiled.graph, cpu_options(c.options));
+    c.report.cpu = cpu_report(c.compiled.graph, *c.cpu, c.options);
+    say(c.options, cpu_text(*c.report.cpu, c.options.verbose > 0));
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const TensorMap outputs = c.cpu->evaluate(inputs);
+  c.report.run_seconds["cpu"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  Check check = compare_values("cpu", outputs, "reference", expected);
+  say(c.options, fmt::format("cpu = reference: {} tensors, {} elements, {} mismatches\n", outputs.size(), check.elements, check.mismatches));
+  if (!check.passed()) std::fprintf(stderr, "mismatch: %s\n", check.first.c_str());
+  const bool passed = check.passed();
+  c.report.checks.push_back(std::move(check));
+  return passed;
+}
+
 // One inference on every engine. The timed run (systemc or rtl, the first given) makes the profile.
 bool run_once(Context& c, const TensorMap& inputs, TensorMap* outputs) {
   TensorMap expected = c.reference.evaluate(inputs, true);
   for (const auto& [name, t] : inputs) expected.emplace(name, t);
   std::vector<std::pair<std::string, Inference>> results;
   const RunResult* timed = nullptr;
+  bool ok = true;
   for (const std::string& engine : chosen_engines(c.options)) {
     if (engine == "reference") continue;
+    if (engine == "cpu") {
+      ok &= run_cpu(c, inputs, expected);
+      continue;
+    }
     auto device = make_device(engine, c.compiled.hw);
     Progress progress("simulating on " + engine, !c.options.quiet);
     RunOptions run_options;
     run_options.progress = [&](double f) { progress.update(f); };
     results.emplace_back(engine, c.session.infer(*device, inputs, run_options));
   }
-  const bool ok = compare_all(c, results, expected);
+  ok &= compare_all(c, results, expected);
   *outputs = TensorMap{};
   for (const std::string& name : c.compiled.program.outputs) (*outputs)[name] = expected.at(name);
   for (const auto& [engine, inference] : results) {
@@ -157,7 +183,7 @@ int run_dataset(Context& c) {
   bool ok = true;
   Progress progress("data set", !o.quiet);
   const std::string engine = chosen_engines(o).front();
-  auto device = engine == "reference" ? nullptr : make_device(engine, c.compiled.hw);
+  auto device = is_host_engine(engine) ? nullptr : make_device(engine, c.compiled.hw);
   int64_t correct = 0, differing = 0;
   for (int64_t row = 0; row < rows; ++row) {
     if (row == 0) {
@@ -166,8 +192,9 @@ int run_dataset(Context& c) {
     } else {
       const TensorMap inputs = input(row);
       TensorMap expected = c.reference.evaluate(inputs, false);
-      outputs = device ? c.session.infer(*device, inputs, {}).outputs : expected;
-      for (const auto& [name, t] : outputs) differing += t.bytes != expected.at(name).bytes;
+      outputs = device ? c.session.infer(*device, inputs, {}).outputs : c.cpu ? c.cpu->evaluate(inputs) : expected;
+      if (c.cpu && !device) differing += compare_values(engine, outputs, "reference", expected).passed() ? 0 : 1;
+      else for (const auto& [name, t] : outputs) differing += t.bytes != expected.at(name).bytes;
     }
     if (!labels.empty()) correct += arg_max(outputs.begin()->second) == labels[static_cast<size_t>(row)];
     progress.update(static_cast<double>(row + 1) / static_cast<double>(rows), fmt::format("{}/{}", row + 1, rows));
@@ -187,6 +214,10 @@ int run_dataset(Context& c) {
 int command_run(const Options& options) {
   if (!options.labels.empty() && options.dataset.empty()) throw UserError(ErrorKind::bad_input, "--labels", "needs --dataset");
   if (!options.dataset.empty() && !options.inputs.empty()) throw UserError(ErrorKind::bad_input, "--dataset", "cannot be used together with --input");
+  if (options.hw.empty()) {
+    if (only_host_engines(options.engines)) return run_on_host(options);
+    throw UserError(ErrorKind::bad_input, "", "--hw is required (only --engine cpu and --engine reference run without it); see dlc --help");
+  }
   Context c(options);
   print_header(c);
   int status = 0;

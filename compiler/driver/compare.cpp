@@ -56,7 +56,7 @@ std::string describe_instruction(const Program& program, size_t index) {
 
 Check compare_tensors(const Program& program, const std::string& engine, const TensorMap& tensors,
                       const std::string& against, const TensorMap& expected) {
-  Check check{engine, against, 0, 0, 0, ""};
+  Check check{engine, against, 0, 0, 0, 0, ""};
   for (const auto& [name, tensor] : tensors) {
     const auto it = expected.find(name);
     if (it == expected.end() || it->second.bytes.size() != tensor.bytes.size() || it->second.type != tensor.type) {

@@ -11,6 +11,7 @@ namespace dlc {
 struct Check {
   std::string engine, against;
   int64_t elements = 0, mismatches = 0, max_abs_error = 0;
+  double max_float_error = 0;  // of float tensors that are compared by value (compare_values)
   std::string first;  // the first difference: tensor, element, both values, the instruction that stored it
   bool passed() const { return mismatches == 0 && first.empty(); }
 };

@@ -65,7 +65,7 @@ std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& dims) 
   return result;
 }
 
-Prepared prepare_model(const Options& options) {
+Prepared prepare_model(const Options& options, bool quantise) {
   const auto begin = Clock::now();
   Prepared p;
   onnx_import::ImportOptions import;
@@ -74,7 +74,7 @@ Prepared prepare_model(const Options& options) {
     import.given = [&](const std::vector<std::string>& names) { return given_shapes(options.inputs, names); };
   p.graph = onnx_import::import_onnx(options.model, import);               // ONNX -> Graph IR
   if (options.compare_graph) p.original = p.graph.clone();
-  p.quantised = quantize_if_float(p.graph, options);                       // float -> Q/DQ
+  if (quantise) p.quantised = quantize_if_float(p.graph, options);                    // float -> Q/DQ
   p.pipeline = passes::run_pipeline(p.graph, pipeline_options(options));   // Q/DQ -> integer operators, fusion
   p.seconds = seconds_since(begin);
   return p;

@@ -36,7 +36,7 @@ struct Compiled {
 std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& dims);
 
 // options: model, dims, passes, calibration. Throws UserError.
-Prepared prepare_model(const Options& options);
+Prepared prepare_model(const Options& options, bool quantise = true);
 
 // The second half of the flow. One prepared network serves any number of machines: pass prepared.clone().
 // options: no_fallback, no_residency. Throws UserError.

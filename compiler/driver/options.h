@@ -41,6 +41,7 @@ struct Options {
   int jobs = 1;
   bool quiet = false;
   int verbose = 0;
+  int repeat = 1;                      // --repeat: runs of a host engine, the best counts
 };
 
 }  // namespace dlc

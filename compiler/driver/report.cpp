@@ -39,7 +39,46 @@ ordered_json engines_json(const Profile& p) {
   return engines;
 }
 
+ordered_json checks_json(const Report& r) {
+  ordered_json checks = ordered_json::array();
+  for (const Check& c : r.checks) {
+    checks.push_back({{"engine", c.engine},
+                      {"against", c.against},
+                      {"max_abs_error", c.max_abs_error},
+                      {"mismatches", c.mismatches},
+                      {"elements", c.elements}});
+    if (c.max_float_error > 0) checks.back()["max_float_error"] = c.max_float_error;
+  }
+  return checks;
+}
+
+ordered_json nodes_json(const std::vector<HostNode>& nodes) {
+  ordered_json list = ordered_json::array();
+  for (const HostNode& h : nodes) list.push_back({{"node", h.node}, {"op", h.op}, {"reason", h.reason}, {"macs", h.macs}});
+  return list;
+}
+
+void add_cpu(const Report& r, ordered_json* j) {
+  for (const auto& [engine, seconds] : r.run_seconds) (*j)["run_seconds"][engine] = seconds;
+  if (!r.cpu) return;
+  (*j)["cpu"] = {{"kernels", r.cpu->kernels},
+                 {"kernels_from_cache", r.cpu->from_cache},
+                 {"jit_seconds", r.cpu->jit_seconds},
+                 {"tensor_bytes", r.cpu->arena_bytes},
+                 {"threads", r.cpu->threads},
+                 {"reference_nodes", nodes_json(r.cpu->fallback)}};
+}
+
 }  // namespace
+
+std::string host_report_json(const Report& r) {
+  ordered_json j;
+  j["model"] = r.model;
+  add_cpu(r, &j);
+  j["checks"] = checks_json(r);
+  j["compile_seconds"] = r.compile_seconds;
+  return j.dump(2) + "\n";
+}
 
 std::string report_json(const Report& r) {
   const Profile& p = r.profile;
@@ -71,15 +110,9 @@ std::string report_json(const Report& r) {
   j["engines"] = engines_json(p);
   j["layers"] = ordered_json::array();
   for (const LayerProfile& l : p.layers) j["layers"].push_back(layer_json(l));
-  j["fallback"] = ordered_json::array();
-  for (const HostNode& h : r.fallback) j["fallback"].push_back({{"node", h.node}, {"op", h.op}, {"reason", h.reason}, {"macs", h.macs}});
-  j["checks"] = ordered_json::array();
-  for (const Check& c : r.checks)
-    j["checks"].push_back({{"engine", c.engine},
-                           {"against", c.against},
-                           {"max_abs_error", c.max_abs_error},
-                           {"mismatches", c.mismatches},
-                           {"elements", c.elements}});
+  j["fallback"] = nodes_json(r.fallback);
+  j["checks"] = checks_json(r);
+  add_cpu(r, &j);
   if (r.dataset_rows > 0) {
     j["dataset"] = {{"rows", r.dataset_rows}};
     if (r.has_labels) {

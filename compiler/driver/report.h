@@ -1,5 +1,7 @@
 // The machine-readable report (--report FILE.json); keys as in ../shared/design/cli.md.
 #pragma once
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +10,14 @@
 #include "compiler/driver/profile.h"
 
 namespace dlc {
+
+// --engine cpu.
+struct CpuReport {
+  int64_t kernels = 0, from_cache = 0, arena_bytes = 0;
+  int threads = 1;
+  double jit_seconds = 0;            // compiling and linking kernels
+  std::vector<HostNode> fallback;    // operators left to the reference backend
+};
 
 struct Report {
   std::string model;
@@ -20,8 +30,12 @@ struct Report {
   // Dataset runs only.
   int64_t dataset_rows = 0, dataset_correct = 0;
   bool has_labels = false;
+  std::optional<CpuReport> cpu;
+  std::map<std::string, double> run_seconds;  // of engines on this computer: one inference, the best of --repeat
 };
 
 std::string report_json(const Report& report);
+// Of a run without hardware: model, run_seconds, cpu, checks, compile_seconds.
+std::string host_report_json(const Report& report);
 
 }  // namespace dlc

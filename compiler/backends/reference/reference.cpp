@@ -28,18 +28,6 @@ std::vector<Tensor> run_node(const ir::Graph& graph, const ir::Node& node, Kerne
   return outputs;
 }
 
-void check_input(const ir::Graph& graph, const ir::Value& value, const TensorMap& inputs) {
-  const std::string where = graph.file + ": input '" + value.name + "'";
-  const auto it = inputs.find(value.name);
-  if (it == inputs.end()) throw UserError(ErrorKind::bad_input, where, "no data given for this graph input");
-  const Tensor& t = it->second;
-  if (t.type == value.type && t.shape == value.shape && t.bytes.size() == value.byte_size()) return;
-  throw UserError(ErrorKind::bad_input, where,
-                  "the data is " + std::string(element_name(t.type)) + " " + ir::shape_text(t.shape) +
-                      "; expected " + std::string(element_name(value.type)) + " " +
-                      ir::shape_text(value.shape));
-}
-
 }  // namespace
 
 struct Evaluator::Impl {
@@ -76,7 +64,7 @@ TensorMap Evaluator::evaluate(const TensorMap& inputs, bool keep_all) const {
     if (auto it = impl_->constants.find(v.index); it != impl_->constants.end()) return &it->second;
     return &inputs.at(graph.value(v).name);
   };
-  for (ir::ValueId v : graph.inputs()) check_input(graph, graph.value(v), inputs);
+  for (ir::ValueId v : graph.inputs()) graph_input(graph, v, inputs);
   for (size_t step = 0; step < impl_->steps.size(); ++step) {
     const auto& [id, kernel] = impl_->steps[step];
     const ir::Node& node = graph.node(id);
@@ -114,6 +102,19 @@ std::vector<Tensor> evaluate_node(const ir::Graph& graph, ir::NodeId id,
 }
 
 bool can_evaluate(const ir::Node& node) { return find_kernel(node) != nullptr; }
+
+const Tensor& graph_input(const ir::Graph& graph, ir::ValueId input, const TensorMap& inputs) {
+  const ir::Value& value = graph.value(input);
+  const std::string where = graph.file + ": input '" + value.name + "'";
+  const auto it = inputs.find(value.name);
+  if (it == inputs.end()) throw UserError(ErrorKind::bad_input, where, "no data given for this graph input");
+  const Tensor& t = it->second;
+  if (t.type == value.type && t.shape == value.shape && t.bytes.size() == value.byte_size()) return t;
+  throw UserError(ErrorKind::bad_input, where,
+                  "the data is " + std::string(element_name(t.type)) + " " + ir::shape_text(t.shape) +
+                      "; expected " + std::string(element_name(value.type)) + " " +
+                      ir::shape_text(value.shape));
+}
 
 Tensor constant_tensor(const ir::Value& value) {
   Tensor t;

@@ -40,6 +40,9 @@ std::vector<Tensor> evaluate_node(const ir::Graph& graph, ir::NodeId node,
 // Whether evaluate_node knows this operator.
 bool can_evaluate(const ir::Node& node);
 
+// The tensor given for a graph input; UserError(bad_input) where it is missing or of another type or shape.
+const Tensor& graph_input(const ir::Graph& graph, ir::ValueId input, const TensorMap& inputs);
+
 // A constant value as a tensor.
 Tensor constant_tensor(const ir::Value& value);
 
