@@ -54,12 +54,37 @@ def nextpnr_ecp5(folder):
     return [str(tool)]
 
 
+def on_shift_registers(ports, top):
+    """A module around `top` with three pins: its ports are more than a package has, so they hang on shift registers."""
+    widths = {name: len(port["bits"]) for name, port in ports.items() if name not in ("clk_i", "rst_ni")}
+    inputs = [n for n in widths if ports[n]["direction"] == "input"]
+    outputs = [n for n in widths if ports[n]["direction"] == "output"]
+    lines, ins, outs = [".clk_i(clk_i)"], 0, 0
+    if "rst_ni" in ports:
+        lines.append(".rst_ni(rst_ni)")
+    for name in inputs:
+        lines.append(f".{name}(in_q[{ins} +: {widths[name]}])")
+        ins += widths[name]
+    for name in outputs:
+        lines.append(f".{name}(out[{outs} +: {widths[name]}])")
+        outs += widths[name]
+    return (f"module pads (input clk_i, input rst_ni, input shift_i, input d_i, output d_o);\n"
+            f"  reg [{ins - 1}:0] in_q; reg [{outs - 1}:0] out_q; wire [{outs - 1}:0] out;\n"
+            "  always @(posedge clk_i) begin\n    in_q <= {in_q, d_i};\n"
+            "    if (shift_i) out_q <= out_q << 1; else out_q <= out;\n  end\n"
+            f"  assign d_o = out_q[{outs - 1}];\n  {top} u_top (" + ", ".join(lines) + ");\nendmodule\n")
+
+
 def ice40(rtl, folder):
-    array = "dlc_array_broadcast" if re.search(r"BROADCAST = 1;", (rtl / "dlc_config_pkg.sv").read_text()) else \
-        "dlc_array"
-    synth_osu018.yosys(read_script(rtl, array) + f"synth_ice40 -top {array} -json ice40.json\n", folder, "ice40")
-    cells = count_cells(json.load(open(folder / "ice40.json"))["modules"], array)
-    # More ports than a package has pins: the array is placed without I/O cells.
+    broadcast = re.search(r"BROADCAST = 1;", (rtl / "dlc_config_pkg.sv").read_text())
+    array = "dlc_array_broadcast" if broadcast else "dlc_array"
+    synth_osu018.yosys(read_script(rtl, array) + "proc\nwrite_json ports.json\n", folder, "ports")
+    ports = json.load(open(folder / "ports.json"))["modules"][array]["ports"]
+    (folder / "pads.v").write_text(on_shift_registers(ports, array))
+    files = " ".join(str(rtl / f) for f in (rtl / "files.f").read_text().split())
+    synth_osu018.yosys(f"read_verilog -sv {files} pads.v\nhierarchy -check -top pads\n"
+                       "synth_ice40 -top pads -json ice40.json\n", folder, "ice40")
+    cells = count_cells(json.load(open(folder / "ice40.json"))["modules"], "pads")
     synth_osu018.run(["nextpnr-ice40", "--hx8k", "--package", "ct256", "--json", "ice40.json", "--freq",
                       str(TARGET_MHZ), "--pcf-allow-unconstrained", "--timing-allow-fail", "--report", "place.json",
                       "--asc", "ice40.asc"], folder / "place.log", folder)

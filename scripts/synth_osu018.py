@@ -97,8 +97,8 @@ def synthesise(rtl, folder, top):
     (folder / "abc.constr").write_text("set_driving_cell INVX4\nset_load 0.05 [all_outputs]\n")
     yosys(f"read_rtlil elaborated.il\nsynth -top {top}\ndfflibmap -liberty {LIBERTY}\n"
           f"abc -liberty {LIBERTY} -constr abc.constr -D {TARGET_PS} -script {ABC}\n"
-          "setundef -zero\nsplitnets\nopt_clean -purge\n"
-          "write_verilog -noattr -noexpr -nodec netlist.v\nwrite_json netlist.json\n", folder, "synth")
+          "setundef -zero\nsplitnets\nopt_clean -purge\nrename -enumerate\n"
+          "write_verilog -noattr -noexpr -nodec -norename netlist.v\nwrite_json netlist.json\n", folder, "synth")
     return json.load(open(folder / "netlist.json"))["modules"]
 
 
