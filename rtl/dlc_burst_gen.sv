@@ -51,31 +51,38 @@ module dlc_burst_gen (
     .clk_i, .load_i(start_i), .base_i(address_i), .stride_i, .step_i(row_step),
     .advance_i(row_advance), .addr_o(row_word), .next_o(next_row_word));
 
-  // Beats that the row still needs, that the page still has, and the limit: the least of the three.
-  logic [RowW:0]         row_last_byte;
-  logic [RowW-BusLog:0]  row_beats;
+  // A burst ends with the page, at the limit, or with the row, whichever comes first. Only the row's end needs
+  // arithmetic on the number of bytes left; what page and limit allow follows from the address.
+  localparam int unsigned PageBeats = 4096 / dlc_pkg::BUS_BYTES;
   logic [PageBeatsW-1:0] page_beats;
-  logic [RowW-BusLog:0]  beats;
-  logic [RowW:0]         burst_room;
+  logic                  page_first;  // the page ends before the limit, or with it
+  logic [12:0]           page_room;
+  logic [BurstW-1:0]     limit_room;
+  logic [BurstW-1:0]     room;        // bytes that page and limit allow
+  logic [BeatsW-1:0]     room_beats;
+  logic [BurstW:0]       row_last_byte;  // used if the row ends in this burst: counted from the first beat
 
-  assign row_last_byte = {1'b0, left_q} + (RowW+1)'(addr_q[BusLog-1:0]) - 1'b1;
-  assign row_beats  = row_last_byte[RowW:BusLog] + 1'b1;
-  assign page_beats = PageBeatsW'(4096 / dlc_pkg::BUS_BYTES) - {1'b0, addr_q[11:BusLog]};
-  always_comb begin
-    beats = row_beats;
-    if (beats > (RowW-BusLog+1)'(dlc_pkg::MAX_BURST)) beats = (RowW-BusLog+1)'(dlc_pkg::MAX_BURST);
-    if (beats > (RowW-BusLog+1)'(page_beats)) beats = (RowW-BusLog+1)'(page_beats);
+  assign page_beats = PageBeatsW'(PageBeats) - {1'b0, addr_q[11:BusLog]};
+  assign page_room  = 13'd4096 - {1'b0, addr_q[11:0]};
+  assign limit_room = BurstW'(dlc_pkg::MAX_BURST * dlc_pkg::BUS_BYTES) - BurstW'(addr_q[BusLog-1:0]);
+  if (dlc_pkg::MAX_BURST >= PageBeats) begin : gen_page
+    assign page_first = 1'b1;
+  end else begin : gen_limit
+    assign page_first = addr_q[11:BusLog] >= (PageBeatsW-1)'(PageBeats - dlc_pkg::MAX_BURST);
   end
-  assign burst_room = {beats, {BusLog{1'b0}}} - (RowW+1)'(addr_q[BusLog-1:0]);
+  assign room       = page_first ? BurstW'(page_room) : limit_room;
+  assign room_beats = page_first ? BeatsW'(page_beats) : BeatsW'(dlc_pkg::MAX_BURST);
+  assign row_last_byte = {1'b0, left_q[BurstW-1:0]} + (BurstW+1)'(addr_q[BusLog-1:0]) +
+                         (BurstW+1)'(dlc_pkg::BUS_BYTES - 1);
 
-  assign row_end  = {1'b0, left_q} <= burst_room;
+  assign row_end  = left_q <= RowW'(room);
   assign row_step = next_i && row_end;
 
   assign valid_o = valid_q;
   assign addr_o  = {addr_q[DramW-1:BusLog], {BusLog{1'b0}}};
-  assign beats_o = beats[BeatsW-1:0];
+  assign beats_o = row_end ? BeatsW'(row_last_byte >> BusLog) : room_beats;
   assign lo_o    = addr_q[BusLog-1:0];
-  assign bytes_o = row_end ? left_q[BurstW-1:0] : burst_room[BurstW-1:0];
+  assign bytes_o = row_end ? left_q[BurstW-1:0] : room;
   assign sp_o    = (SpW'(row_word) << word_log_q) + SpW'(offset_q);
   assign last_o  = row_end && (row_advance == '0);
 
@@ -92,9 +99,9 @@ module dlc_burst_gen (
         left_q   <= row_bytes_q;
         offset_q <= '0;
       end else begin
-        addr_q   <= addr_q + DramW'(burst_room);
-        left_q   <= left_q - burst_room[RowW-1:0];
-        offset_q <= offset_q + burst_room[RowW-1:0];
+        addr_q   <= addr_q + DramW'(room);
+        left_q   <= left_q - RowW'(room);
+        offset_q <= offset_q + RowW'(room);
       end
     end
     if (!rst_ni) valid_q <= 1'b0;
@@ -102,7 +109,7 @@ module dlc_burst_gen (
     else if (next_i && last_o) valid_q <= 1'b0;
   end
 
-  // Only needed inside the walkers, or carries.
+  // Only needed inside the walkers; carries; what the page allows where that is more than the limit.
   logic unused;
-  assign unused = ^{row_at_last, row_dram, next_row_word, row_last_byte[BusLog-1:0]};
+  assign unused = ^{row_at_last, row_dram, next_row_word, row_last_byte, page_beats, page_room, limit_room};
 endmodule

@@ -140,20 +140,21 @@ module dlc_vector_lane (
 
   // ---- s8 .. s12 ----
   logic [2:0]  b_read;
-  logic [63:0] a_wide, b_wide, x_q, sum_q, second_q;
+  logic [32:0] a_wide, b_wide;  // the difference needs 33 bits: no wider a multiplier than the operands
+  logic [63:0] x_q, sum_q, second_q;
   logic [63:0] x_scaled_q, y_scaled_q;
   logic [31:0] y_q;
   assign b_read = b_slot_i + 3'd1;  // written 7 cycles ago
-  assign a_wide = 64'($signed(first_q)) - 64'($signed(s8_zero_i));
-  assign b_wide = 64'($signed(b_ring_q[b_read]));
+  assign a_wide = 33'($signed(first_q)) - 33'($signed(s8_zero_i));
+  assign b_wide = 33'($signed(b_ring_q[b_read]));
   always_ff @(posedge clk_i) begin
     if (enable_i) begin
       if (s8_valid_i) begin
         unique case (s8_combine_i)
-          dlc_isa_pkg::COMBINE_MULTIPLY: x_q <= a_wide * b_wide;
-          dlc_isa_pkg::COMBINE_MAXIMUM:  x_q <= $signed(a_wide) < $signed(b_wide) ? b_wide : a_wide;
-          dlc_isa_pkg::COMBINE_MINIMUM:  x_q <= $signed(b_wide) < $signed(a_wide) ? b_wide : a_wide;
-          default:                       x_q <= a_wide;
+          dlc_isa_pkg::COMBINE_MULTIPLY: x_q <= 64'($signed(a_wide)) * 64'($signed(b_wide));
+          dlc_isa_pkg::COMBINE_MAXIMUM:  x_q <= 64'($signed($signed(a_wide) < $signed(b_wide) ? b_wide : a_wide));
+          dlc_isa_pkg::COMBINE_MINIMUM:  x_q <= 64'($signed($signed(b_wide) < $signed(a_wide) ? b_wide : a_wide));
+          default:                       x_q <= 64'($signed(a_wide));
         endcase
         y_q <= b_wide[31:0];
       end
