@@ -164,7 +164,7 @@ class DepthwiseLowering {
                                    out.block_stride * ag, ag * words_, ag * words_},
                                   {ag, 1, 1, 1, words_, words_},
                                   {r.out.size(), step_r, second.row_stride * ag, out.row_stride * ag, 0, 0},
-                                  {c.out.size(), step_c, ag, ag, 0, 0}};
+                                  {c.out.size(), step_c, ag, out.column_stride * ag, 0, 0}};
     std::vector<VectorLoop> reduce;
     if (!empty) {
       reduce.push_back({r.taps.size(), rows_.dilation * in.row_stride * ag, 0, 0, 0, 0});
@@ -181,11 +181,7 @@ class DepthwiseLowering {
   const TensorPlan &x_, &y_;
   Axis rows_, columns_;
   std::vector<Variant> variants_;
-  int64_t words_ = 1;  // MATRIX can do the same with diagonal tiles at about the same speed (a step a tap and
-                       // channel block). So the
-  // tiling divides the channel blocks between the two engines, and they work side by side.
-  //
-  // PAR words of a channel group
+  int64_t words_ = 1;  // PAR words of a channel group
   uint64_t address_ = 0;
   Range portion_;  // whose parameters are in PAR
   int portion_par_ = -1;

@@ -75,7 +75,7 @@ class PoolLowering {
         {box.blocks.size(), in.block_stride * ag, 0, out.block_stride * ag, 0, 0},
         {ag, 1, 0, 1, 0, 0},
         {r.out.size(), rows_.stride * in.row_stride * ag, 0, out.row_stride * ag, 0, 0},
-        {c.out.size(), columns_.stride * ag, 0, ag, 0, 0}};
+        {c.out.size(), columns_.stride * ag, 0, out.column_stride * ag, 0, 0}};
     const std::vector<VectorLoop> reduce{{r.taps.size(), rows_.dilation * in.row_stride * ag, 0, 0, 0, 0},
                                          {c.taps.size(), columns_.dilation * ag, 0, 0, 0, 0}};
     l_.add_vector(v, {.a = in.buffer, .d = out.buffer}, outer, reduce,

@@ -157,9 +157,10 @@ void NetworkBuilder::describe(const Node& node, const LayerPlan& layer) {
       net.info.push_back(std::move(info));
       return;
     }
-    info.macs = per_tap * y.h * y.w * w.kernel[0] * w.kernel[1];
     info.valid_macs = per_tap * valid_taps(y.h, x.h, w.kernel[0], w.stride[0], w.dilation[0], w.pad[0]) *
                       valid_taps(y.w, x.w, w.kernel[1], w.stride[1], w.dilation[1], w.pad[1]);
+    // Windows in the padding altogether (phases of a transposed convolution without taps) are no work.
+    info.macs = info.valid_macs == 0 ? 0 : per_tap * y.h * y.w * w.kernel[0] * w.kernel[1];
   }
   net.info.push_back(std::move(info));
 }

@@ -61,8 +61,8 @@ bool NetworkBuilder::can_live_inside(int t, int root, const Placement& place) co
   if (net.root(root) == t) return false;
   if (leaves(p.value)) return false;
   if (place.row_step == 1 && place.column_step == 1) return true;
-  // Only a convolution's drain writes with gaps, and nothing but this operator may read them.
-  return p.producer >= 0 && net.layers[p.producer].kind == LayerKind::conv && graph.single_use(p.value);
+  // Nothing but this operator may read what has gaps.
+  return p.producer >= 0 && graph.single_use(p.value);
 }
 
 void NetworkBuilder::copy(const Node& node, int x, int y, const Window& window) {

@@ -35,6 +35,7 @@ struct LinearCombine {
 // qconv: inputs x, w [, residual]. w is (OC, IC/groups, KH, KW) int8/uint8 constant.
 // acc = sum (x - x_zero) * (w - w_zero), padding contributes nothing; y = rescale(acc); with `residual`:
 // y = combine(y, residual). Depthwise: groups == IC, OC == IC * multiplier.
+// A negative pad leaves rows or columns out: the window begins inside the map, or stops before its end.
 // Fully connected layers are 1x1 convolutions on H = W = 1 (or HxW valid convolutions after a flatten).
 struct QConv {
   std::array<int64_t, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};

@@ -184,12 +184,13 @@ class Verifier {
     require((l.a_multiplier | l.b_multiplier) < (1u << 31), "multiplier of more than 31 bits");
   }
 
-  // Negative padding at the end: the last rows or columns are not read.
+  // Negative padding: the first (only `inside`) or last rows or columns are not read.
   void check_window(const Value& x, const Value& y, const std::array<int64_t, 2>& kernel,
                     const std::array<int64_t, 2>& stride, const std::array<int64_t, 2>& dilation,
-                    const std::array<int64_t, 4>& pad) {
+                    const std::array<int64_t, 4>& pad, bool inside) {
     for (size_t i = 0; i < 2; ++i) {
-      require(kernel[i] >= 1 && stride[i] >= 1 && dilation[i] >= 1 && pad[i] >= 0, "impossible window");
+      require(kernel[i] >= 1 && stride[i] >= 1 && dilation[i] >= 1, "impossible window");
+      require(inside || pad[i] >= 0, "negative padding");
       const int64_t in = x.shape.size() == 4 ? x.shape[2 + i] : 1;
       const int64_t have = y.shape.size() == 4 ? y.shape[2 + i] : 1;
       const int64_t span = in + pad[i] + pad[i + 2] - ((kernel[i] - 1) * dilation[i] + 1);
@@ -209,7 +210,7 @@ class Verifier {
     require(y.shape[0] == x.shape[0] && y.shape[1] == w.shape[0],
             "the output has another batch or channel count");
     require(q.kernel[0] == w.shape[2] && q.kernel[1] == w.shape[3], "kernel and weight differ");
-    check_window(x, y, q.kernel, q.stride, q.dilation, q.pad);
+    check_window(x, y, q.kernel, q.stride, q.dilation, q.pad, true);
     check_zero(q.x_zero, x.type);
     check_zero(q.w_zero, w.type);
     const Rescale& r = q.rescale;
@@ -239,7 +240,7 @@ class Verifier {
     check_8bit(y, "output");
     require(x.shape[0] == y.shape[0] && x.shape[1] == y.shape[1],
             "the output has another batch or channel count");
-    check_window(x, y, q.kernel, q.stride, q.dilation, q.pad);
+    check_window(x, y, q.kernel, q.stride, q.dilation, q.pad, false);
     if (q.kind == QPool::Kind::max) {
       require(x.type == y.type, "a maximum does not change the type");
       return check_range(0, q.low, q.high,

@@ -1,5 +1,5 @@
 // Movement of quantised tensors that the machine does itself: concatenation, slices, channel permutations,
-// nearest resize, depth to space. Each moves the stored bytes and dequantises behind, so that a chain of
+// depth to space. Each moves the stored bytes and dequantises behind, so that a chain of
 // movements stays one of stored tensors.
 #include <algorithm>
 #include <numeric>
@@ -19,59 +19,6 @@ using ir::ValueId;
 using Ints = std::vector<int64_t>;
 
 bool machine_rank(const ir::Shape& shape) { return shape.size() == 2 || shape.size() == 4; }
-
-// Replaces operator `id` on the dequantised tensor `x`: its output number i becomes the dequantisation of what
-// make(i, value) computes; `value` is the stored result's description. An operator on stored tensors (x.node
-// invalid) is replaced in place.
-template <typename Make>
-void move_stored(const LoweringContext& c, NodeId id, const Dequantised& x, const Make& make) {
-  Graph& graph = c.graph;
-  const Node old = graph.node(id);
-  std::vector<ValueId> stored;
-  for (size_t i = 0; i < old.outputs.size(); ++i) {
-    if (!old.outputs[i].valid()) {
-      stored.push_back({});
-      continue;
-    }
-    ir::Value v;
-    v.name = graph.value(old.outputs[i]).name + ".stored";  // until a QuantizeLinear names it
-    v.type = x.type;
-    v.shape = graph.value(old.outputs[i]).shape;
-    v.quantization = ir::Quantization{{static_cast<float>(x.scale)}, {x.zero}, 0};
-    stored.push_back(make(i, std::move(v)));
-    c.unnamed.insert(stored.back());
-  }
-  graph.erase(id);
-  for (size_t i = 0; i < stored.size(); ++i) {
-    if (!stored[i].valid()) continue;
-    if (!x.node.valid()) {
-      c.unnamed.erase(stored[i]);
-      graph.swap_names(stored[i], old.outputs[i]);
-      graph.replace_all_uses(old.outputs[i], stored[i]);
-      continue;
-    }
-    Node dequantise = graph.node(x.node);
-    dequantise.name = graph.unique_node_name(dequantise.name + ".behind." + old.name);
-    dequantise.inputs[0] = stored[i];
-    dequantise.outputs = {old.outputs[i]};
-    graph.add_node(std::move(dequantise));
-  }
-}
-
-// The tensor that `value` is the dequantisation of, or which it is itself (QOperator models move stored tensors).
-std::optional<Dequantised> moved_operand(const Graph& graph, ValueId value) {
-  const ir::Value& v = graph.value(value);
-  if (!ir::is_8bit(v.type)) return dequantised(graph, value);
-  if (v.is_constant()) return std::nullopt;
-  Dequantised d;
-  d.stored = value;
-  d.type = v.type;
-  if (v.quantization && !v.quantization->per_axis()) {
-    d.scale = static_cast<double>(v.quantization->scale[0]);
-    d.zero = v.quantization->zero[0];
-  }
-  return d;
-}
 
 // All operands dequantised, of ranks that the machine takes.
 std::optional<std::vector<Dequantised>> operands(const LoweringContext& c, NodeId id) {
@@ -93,22 +40,6 @@ QPlace concatenation(const Graph& graph, const std::vector<ValueId>& parts, size
     at += graph.value(v).shape[axis];
   }
   return q;
-}
-
-// Phases (i, j), row by row, of sh x sw cells.
-QPlace interleaving(int64_t sh, int64_t sw) {
-  QPlace q;
-  for (int64_t i = 0; i < sh * sw; ++i) {
-    q.offset.insert(q.offset.end(), {0, 0, i / sw, i % sw});
-    q.step.insert(q.step.end(), {1, 1, sh, sw});
-  }
-  return q;
-}
-
-// An operand of a movement that takes exactly one tensor, of rank 4.
-std::optional<Dequantised> map_operand(const LoweringContext& c, NodeId id) {
-  const ValueId x = c.graph.node(id).inputs[0];
-  return c.graph.value(x).shape.size() == 4 ? moved_operand(c.graph, x) : std::nullopt;
 }
 
 }  // namespace
@@ -194,32 +125,6 @@ bool lower_gather(const LoweringContext& c, NodeId id) {
   if (q.channels.empty()) return false;
   move_stored(c, id, *x, [&](size_t, ir::Value v) {
     return add_node(c, "qtake", q, {x->stored}, std::move(v), id);
-  });
-  return true;
-}
-
-bool lower_resize(const LoweringContext& c, NodeId id) {
-  const Node& node = c.graph.node(id);
-  const auto x = map_operand(c, id);
-  if (!x) return false;
-  const ir::Shape &from = c.graph.value(node.inputs[0]).shape, &to = c.graph.value(node.outputs[0]).shape;
-  const int64_t sh = to[2] / from[2], sw = to[3] / from[3];
-  // Integer factors: the nearest source of output o is o / factor in every coordinate convention but those
-  // that stretch the corners or round asymmetric coordinates.
-  const auto coordinates = node.attribute<std::string>("coordinate_transformation_mode", "asymmetric");
-  const auto nearest = node.attribute<std::string>("nearest_mode", "floor");
-  const bool plain = (coordinates == "asymmetric" && nearest == "floor") ||
-                     ((coordinates == "half_pixel" || coordinates == "half_pixel_symmetric") &&
-                      (nearest == "round_prefer_floor" || nearest == "round_prefer_ceil")) ||
-                     (coordinates == "pytorch_half_pixel" && nearest != "floor" && nearest != "ceil");
-  if (node.attribute<std::string>("mode") != "nearest" || !plain || to[0] != from[0] || to[1] != from[1] ||
-      sh < 1 || sw < 1 || sh * from[2] != to[2] || sw * from[3] != to[3]) {
-    c.note(id, "only nearest resize by integer factors is lowered");
-    return false;
-  }
-  const std::vector<ValueId> phases(static_cast<size_t>(sh * sw), x->stored);
-  move_stored(c, id, *x, [&](size_t, ir::Value v) {
-    return add_node(c, "qplace", interleaving(sh, sw), phases, std::move(v), id);
   });
   return true;
 }

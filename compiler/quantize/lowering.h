@@ -29,6 +29,7 @@ struct LoweringContext {
 };
 
 bool lower_conv(const LoweringContext& context, ir::NodeId node);          // Conv -> qconv
+bool lower_conv_transpose(const LoweringContext& context, ir::NodeId node);  // -> qconv for each phase, qplace
 bool lower_matrix(const LoweringContext& context, ir::NodeId node);        // Gemm, MatMul -> qconv
 bool lower_add(const LoweringContext& context, ir::NodeId node);           // Add, Sub -> qadd
 bool lower_multiply(const LoweringContext& context, ir::NodeId node);      // Mul -> qbinary
@@ -40,13 +41,13 @@ bool lower_average_pool(const LoweringContext& context, ir::NodeId node);  // (G
 // Reshape and the like, Transpose, Concat, (Global)MaxPool of dequantised tensors: the same on the stored
 // tensors, dequantised behind. On stored tensors (QOperator models) in place.
 bool lower_movement(const LoweringContext& context, ir::NodeId node);
-// Movements with operators of their own (lower_layout.cpp). Operands of a Concat with other scales than its
+// Movements with operators of their own (lower_layout.cpp, lower_resize.cpp). Operands of a Concat with other scales than its
 // result are requantised first.
 bool lower_concat(const LoweringContext& context, ir::NodeId node);          // Concat -> qplace
 bool lower_slice(const LoweringContext& context, ir::NodeId node);           // Slice -> qtake
 bool lower_split(const LoweringContext& context, ir::NodeId node);           // Split -> qtake
 bool lower_gather(const LoweringContext& context, ir::NodeId node);          // Gather of channels -> qtake
-bool lower_resize(const LoweringContext& context, ir::NodeId node);          // Resize, Upsample -> qplace
+bool lower_resize(const LoweringContext& context, ir::NodeId node);  // Resize, Upsample -> qplace; qconv, qplace
 bool lower_depth_to_space(const LoweringContext& context, ir::NodeId node);  // -> qtake, qplace
 bool lower_space_to_depth(const LoweringContext& context, ir::NodeId node);  // -> qtake, qplace
 // reshape, Transpose, reshape on stored tensors that only permute channels -> qtake. After all others.

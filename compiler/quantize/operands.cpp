@@ -68,6 +68,15 @@ ir::ValueId repeat_channels(const LoweringContext& c, ir::ValueId stored, const 
                                                                  : c.graph.consumers(stored)[0].node);
 }
 
+ir::Value stored_like(const LoweringContext& c, const Requantised& out, const char* suffix, ir::Shape shape) {
+  ir::Value v;
+  v.name = c.graph.value(out.stored).name + suffix;
+  v.type = out.type;
+  v.shape = std::move(shape);
+  v.quantization = ir::Quantization{{static_cast<float>(out.scale)}, {out.zero}, 0};
+  return v;
+}
+
 ir::LinearCombine combine_for(const Dequantised& a, const Dequantised& b, const Requantised& out) {
   ir::LinearCombine l;
   l.a_zero = a.zero;
@@ -86,12 +95,71 @@ ir::ValueId requantise(const LoweringContext& c, const Dequantised& x, const Req
   if (same) return x.stored;
   ir::QAdd add{combine_for(x, x, out)};
   set_linear_factors(add.combine, x.scale / out.scale, 0);
-  ir::Value v = c.graph.value(x.stored);
-  v.data = nullptr;
-  v.name = c.graph.value(out.stored).name + ".operand";
-  v.type = out.type;
-  v.quantization = ir::Quantization{{static_cast<float>(out.scale)}, {out.zero}, 0};
+  ir::Value v = stored_like(c, out, ".operand", c.graph.value(x.stored).shape);
   return add_node(c, "qadd", add, {x.stored, x.stored}, std::move(v), like);
+}
+
+std::optional<Dequantised> moved_operand(const ir::Graph& graph, ir::ValueId value) {
+  const ir::Value& v = graph.value(value);
+  if (!ir::is_8bit(v.type)) return dequantised(graph, value);
+  if (v.is_constant()) return std::nullopt;
+  Dequantised d;
+  d.stored = value;
+  d.type = v.type;
+  if (v.quantization && !v.quantization->per_axis()) {
+    d.scale = static_cast<double>(v.quantization->scale[0]);
+    d.zero = v.quantization->zero[0];
+  }
+  return d;
+}
+
+std::optional<Dequantised> map_operand(const LoweringContext& c, ir::NodeId id) {
+  const ir::ValueId x = c.graph.node(id).inputs[0];
+  return c.graph.value(x).shape.size() == 4 ? moved_operand(c.graph, x) : std::nullopt;
+}
+
+ir::QPlace interleaving(int64_t sh, int64_t sw) {
+  ir::QPlace q;
+  for (int64_t i = 0; i < sh * sw; ++i) {
+    q.offset.insert(q.offset.end(), {0, 0, i / sw, i % sw});
+    q.step.insert(q.step.end(), {1, 1, sh, sw});
+  }
+  return q;
+}
+
+void move_stored(const LoweringContext& c, ir::NodeId id, const Dequantised& x,
+                 const std::function<ir::ValueId(size_t, ir::Value)>& make) {
+  ir::Graph& graph = c.graph;
+  const ir::Node old = graph.node(id);
+  std::vector<ir::ValueId> stored;
+  for (size_t i = 0; i < old.outputs.size(); ++i) {
+    if (!old.outputs[i].valid()) {
+      stored.push_back({});
+      continue;
+    }
+    ir::Value v;
+    v.name = graph.value(old.outputs[i]).name + ".stored";  // until a QuantizeLinear names it
+    v.type = x.type;
+    v.shape = graph.value(old.outputs[i]).shape;
+    v.quantization = ir::Quantization{{static_cast<float>(x.scale)}, {x.zero}, 0};
+    stored.push_back(make(i, std::move(v)));
+    c.unnamed.insert(stored.back());
+  }
+  graph.erase(id);
+  for (size_t i = 0; i < stored.size(); ++i) {
+    if (!stored[i].valid()) continue;
+    if (!x.node.valid()) {
+      c.unnamed.erase(stored[i]);
+      graph.swap_names(stored[i], old.outputs[i]);
+      graph.replace_all_uses(old.outputs[i], stored[i]);
+      continue;
+    }
+    ir::Node dequantise = graph.node(x.node);
+    dequantise.name = graph.unique_node_name(dequantise.name + ".behind." + old.name);
+    dequantise.inputs[0] = stored[i];
+    dequantise.outputs = {old.outputs[i]};
+    graph.add_node(std::move(dequantise));
+  }
 }
 
 }  // namespace dlc::quantize

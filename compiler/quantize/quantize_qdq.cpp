@@ -22,6 +22,7 @@ constexpr LoweringRow kLowerings[] = {
     {"Clip", lower_requantise, "fused, qadd"},
     {"Concat", lower_concat, "qplace"},
     {"Conv", lower_conv, "qconv"},
+    {"ConvTranspose", lower_conv_transpose, "qconv, qplace"},
     {"DepthToSpace", lower_depth_to_space, "qtake, qplace"},
     {"Flatten", lower_movement, "view"},
     {"Gather", lower_gather, "qtake"},

@@ -1,66 +1,15 @@
 // Q/DQ patterns of elementwise operators and of data movement -> the integer operators that the machine has;
 // the integer graph against the float graph it came from.
 #include <catch2/catch.hpp>
-#include <random>
 
-#include "compiler/backends/reference/reference.h"
-#include "compiler/onnx/import_onnx.h"
-#include "compiler/passes/pass_manager.h"
-#include "tests/unit/onnx_model.h"
+#include "tests/unit/quantize_harness.h"
 
 using namespace dlc;
+using test::agrees;
+using test::lower;
+using test::Names;
+using test::operators;
 using test::OnnxModel;
-
-namespace {
-
-ir::Graph lower(const OnnxModel& m) {
-  ir::Graph graph = onnx_import::import_onnx_bytes(m.bytes(), "m.onnx");
-  passes::run_pipeline(graph);
-  return graph;
-}
-
-// Operators of domain dlc and whatever else computes, in order; Q and DQ left out.
-std::vector<std::string> operators(const ir::Graph& g) {
-  std::vector<std::string> names;
-  for (ir::NodeId id : g.topological_order())
-    if (!g.node(id).is("QuantizeLinear") && !g.node(id).is("DequantizeLinear")) names.push_back(g.node(id).op);
-  return names;
-}
-
-// Every 8-bit tensor that both graphs have: at most `steps` off, in 99.5 % not at all.
-void agrees(const OnnxModel& m, const ir::Graph& integer, int steps = 1) {
-  const ir::Graph original = onnx_import::import_onnx_bytes(m.bytes(), "m.onnx");
-  std::mt19937 random(3);
-  size_t elements = 0, different = 0;
-  for (int trial = 0; trial < 4; ++trial) {
-    reference::TensorMap inputs;
-    for (ir::ValueId v : original.inputs()) {
-      ir::Tensor t(original.value(v).type, original.value(v).shape);
-      std::normal_distribution<float> normal(0, 40);
-      for (float& f : t.data<float>()) f = normal(random);
-      inputs[original.value(v).name] = t;
-    }
-    const auto want = reference::evaluate(original, inputs, true);
-    for (const auto& [name, t] : reference::evaluate(integer, inputs, true)) {
-      if (!ir::is_8bit(t.type) || !want.contains(name)) continue;
-      for (size_t i = 0; i < t.bytes.size(); ++i) {
-        const bool is_signed = t.type == ir::ElementType::int8;
-        const uint8_t raw = want.at(name).bytes[i];
-        const int a = is_signed ? static_cast<int8_t>(t.bytes[i]) : t.bytes[i];
-        const int b = is_signed ? static_cast<int8_t>(raw) : raw;
-        REQUIRE(std::abs(a - b) <= steps);
-        different += a != b;
-        ++elements;
-      }
-    }
-  }
-  REQUIRE(elements > 0);
-  CHECK(static_cast<double>(different) <= 0.005 * static_cast<double>(elements));
-}
-
-using Names = std::vector<std::string>;
-
-}  // namespace
 
 TEST_CASE("Mul of a map with one factor per channel: a qbinary with broadcasting, Relu as its clamp") {
   OnnxModel m;
