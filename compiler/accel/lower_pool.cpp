@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/accel/lowering.h"
-#include "isa/error.h"
 
 namespace dlc::accel {
 namespace {
@@ -51,8 +50,6 @@ class PoolLowering {
 
   void piece(const Box& box, const ActView& in, const ActView& out, const AxisClass& r, const AxisClass& c) {
     const int64_t valid = r.taps.size() * c.taps.size(), ag = hw_.act_groups();
-    if (valid == 0)
-      throw UserError(ErrorKind::unsupported, p_.where, "a pooling window lies in the padding altogether");
     const numerics::FixedPoint f = factor(valid);
     isa::Vector v;
     v.a_source = isa::VectorSource::act8;

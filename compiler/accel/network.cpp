@@ -47,6 +47,16 @@ std::optional<std::string> check_place(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
+std::optional<std::string> check_pool(const Nchw& x, const Nchw& y, const ir::QPool& pool) {
+  if (pool.kernel[0] * pool.kernel[1] * 511 > INT32_MAX) return "its window's sum could overflow 32 bits";
+  const std::pair<int64_t, int64_t> maps[] = {{x.h, y.h}, {x.w, y.w}};
+  for (size_t i = 0; i < 2; ++i)
+    for (const AxisClass& c : classes_by_output(
+             {maps[i].first, pool.kernel[i], pool.stride[i], pool.dilation[i], pool.pad[i]}, {0, maps[i].second}))
+      if (c.taps.size() == 0) return "a window lies in the padding altogether";
+  return std::nullopt;
+}
+
 std::optional<std::string> check_flattened_use(const Graph& graph, const Node& view) {
   for (const ir::Use& use : graph.consumers(view.outputs[0])) {
     const Node& reader = graph.node(use.node);
@@ -248,8 +258,7 @@ std::optional<std::string> refusal(const Graph& graph, NodeId id, const HwConfig
     return std::nullopt;
   }
   if (const auto* pool = std::get_if<ir::QPool>(&node.payload)) {
-    if (pool->kernel[0] * pool->kernel[1] * 511 > INT32_MAX) return "its window's sum could overflow 32 bits";
-    return std::nullopt;
+    return check_pool(as_nchw(graph.value(node.inputs[0]).shape), as_nchw(graph.value(node.outputs[0]).shape), *pool);
   }
   if (!node.is("reshape")) return "the accelerator has no operator " + node.op;
   if (!is_free_view(as_nchw(graph.value(node.inputs[0]).shape), as_nchw(graph.value(node.outputs[0]).shape)))

@@ -117,7 +117,7 @@ class Verifier {
     } else if (n.op == "qadd") {
       require(std::holds_alternative<QAdd>(n.payload), "its payload is not a QAdd");
       require(n.inputs.size() == 2, "expected 2 inputs");
-      for (size_t i = 0; i < 2; ++i) check_8bit(in(n, i), "input");
+      for (size_t i = 0; i < 2; ++i) check_elements(in(n, i), "input");
       check_broadcast(n);
       check_combine(std::get<QAdd>(n.payload).combine, in(n, 0).type, in(n, 1).type, out(n).type);
     } else if (n.op == "qpool") {
@@ -135,8 +135,7 @@ class Verifier {
     } else if (n.op == "qlut") {
       require(std::holds_alternative<QLut>(n.payload), "its payload is not a QLut");
       require(n.inputs.size() == 1, "expected 1 input");
-      check_8bit(in(n, 0), "input");
-      check_8bit(out(n), "output");
+      require(is_8bit(in(n, 0).type) && is_8bit(out(n).type), "an operand is not an 8-bit tensor");
       require(in(n, 0).shape == out(n).shape, "its shapes differ");
     } else if (n.op == "reshape") {
       require(n.inputs.size() == 1, "expected 1 input");
@@ -163,6 +162,12 @@ class Verifier {
   void check_8bit(const Value& v, const std::string& what) {
     require(is_8bit(v.type), what + " '" + v.name + "' is not an 8-bit tensor");
     require(v.shape.size() == 4 || v.shape.size() == 2, what + " '" + v.name + "' is not NCHW or N,C");
+  }
+
+  // Of elementwise operators, which do not mind what the dimensions are.
+  void check_elements(const Value& v, const std::string& what) {
+    require(is_8bit(v.type), what + " '" + v.name + "' is not an 8-bit tensor");
+    require(v.shape.size() >= 2 && v.shape.size() <= 4, what + " '" + v.name + "' has another rank than 2 to 4");
   }
 
   void check_range(int32_t zero, int32_t low, int32_t high, ElementType type) {
@@ -265,8 +270,8 @@ class Verifier {
 
   void check_qbinary(const Node& n, const QBinary& q) {
     require(n.inputs.size() == 2, "expected 2 inputs");
-    for (size_t i = 0; i < 2; ++i) check_8bit(in(n, i), "input");
-    check_8bit(out(n), "output");
+    for (size_t i = 0; i < 2; ++i) check_elements(in(n, i), "input");
+    check_elements(out(n), "output");
     check_broadcast(n);
     check_zero(q.a_zero, in(n, 0).type);
     check_zero(q.b_zero, in(n, 1).type);

@@ -323,6 +323,20 @@ void mean(Expansion& e) {
   e.emit("Mul", {total, e.real_constant(1.0f / static_cast<float>(e.inputs()))}, e.result());
 }
 
+// Max or Min of any number but two, which is an operator of the Graph IR.
+template <bool largest>
+void extreme(Expansion& e) {
+  e.require_inputs(1, 1 << 20);
+  if (e.inputs() == 1) {
+    e.emit("Identity", {e.input(0)}, e.result());
+    return;
+  }
+  const std::string op = largest ? "Max" : "Min";
+  std::string so_far = e.input(0);
+  for (int i = 1; i + 1 < e.inputs(); ++i) so_far = e.emit_between(op, {so_far, e.input(i)});
+  e.emit(op, {so_far, e.input(e.inputs() - 1)}, e.result());
+}
+
 struct CompositeRow {
   const char* domain;
   const char* op;
@@ -330,7 +344,9 @@ struct CompositeRow {
 };
 
 constexpr CompositeRow kRows[] = {
+    {"", "Max", extreme<true>},
     {"", "Mean", mean},
+    {"", "Min", extreme<false>},
     {"", "QLinearConv", qlinear_conv},
     {"", "QLinearMatMul", qlinear_matmul},
     {"", "Sum", sum},
@@ -354,6 +370,7 @@ constexpr CompositeRow kRows[] = {
 
 const CompositeRow* find_row(const onnx::NodeProto& node) {
   const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+  if (domain.empty() && (node.op_type() == "Max" || node.op_type() == "Min") && node.input_size() == 2) return nullptr;
   for (const CompositeRow& row : kRows) {
     if (domain == row.domain && node.op_type() == row.op) return &row;
   }
@@ -399,7 +416,10 @@ void expand_composite_nodes(onnx::ModelProto& model, const std::string& path,
 
 std::vector<CompositeOperator> composite_operators() {
   std::vector<CompositeOperator> result;
-  for (const CompositeRow& row : kRows) result.push_back({row.domain, row.op});
+  for (const CompositeRow& row : kRows) {
+    const std::string_view op = row.op;
+    if (op != "Max" && op != "Min") result.push_back({row.domain, row.op});  // of two they are no composites
+  }
   return result;
 }
 

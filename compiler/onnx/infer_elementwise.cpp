@@ -16,6 +16,17 @@ void infer_leaky_relu(InferContext& c) {
   infer_unary(c);
 }
 
+// The slope is repeated to the input's shape, not the other way round.
+void infer_prelu(InferContext& c) {
+  c.require_float(0);
+  c.require_float(1);
+  if (broadcast(c.input(0).shape, c.input(1).shape) != c.input(0).shape) {
+    c.bad("the slope ('" + c.input(1).name + "') has shape " + ir::shape_text(c.input(1).shape) +
+          ", which does not broadcast to " + ir::shape_text(c.input(0).shape));
+  }
+  c.set_output(c.input(0).type, c.input(0).shape);
+}
+
 // Canonical form: attributes min and max (each only where the node limits), a single input.
 void infer_clip(InferContext& c) {
   c.require_float(0);

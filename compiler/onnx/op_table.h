@@ -80,6 +80,7 @@ void infer_batch_normalization(InferContext&);
 void infer_unary(InferContext&);
 void infer_leaky_relu(InferContext&);
 void infer_function(InferContext&);  // activation functions with parameters
+void infer_prelu(InferContext&);
 void infer_clip(InferContext&);
 void infer_binary(InferContext&);
 void infer_softmax(InferContext&);

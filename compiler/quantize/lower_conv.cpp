@@ -11,7 +11,8 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-bool finish(const LoweringContext& c, Product& p) {
+// `rows`: the shape that a matrix product's result has on the machine, where that is not the graph's.
+bool finish(const LoweringContext& c, Product& p, const ir::Shape& rows = {}) {
   const auto out = finish_product(c, p);
   if (!out) return false;
   // Rank 2 weights and transposed ones become a new constant; Conv's own is used as it is.
@@ -23,8 +24,34 @@ bool finish(const LoweringContext& c, Product& p) {
   ir::Quantization q{
       {p.w.scale.begin(), p.w.scale.end()}, std::vector<int32_t>(p.w.scale.size(), p.w.zero), 0};
   c.graph.value(weight).quantization = q;
-  c.emit("qconv", p.conv, {p.x.stored, weight}, *out, p.shared, p.chain);
+  if (rows.empty()) {
+    c.emit("qconv", p.conv, {p.x.stored, weight}, *out, p.shared, p.chain);
+    return true;
+  }
+  const ValueId product =
+      add_node(c, "qconv", p.conv, {p.x.stored, weight}, stored_like(c, *out, ".rows", rows), p.node);
+  c.emit("reshape", {}, {product}, *out, p.shared, p.chain);
   return true;
+}
+
+// The stored operand of a product as a matrix: more than two dimensions are folded into rows; of `transposed` ones
+// the columns become rows. Both move bytes on the host where they are no views.
+ValueId as_matrix(const LoweringContext& c, NodeId id, const Dequantised& x, const ir::Shape& rows, bool transposed) {
+  ir::Value v = c.graph.value(x.stored);
+  v.data = nullptr;
+  if (!transposed) {
+    v.name += ".rows";
+    v.shape = rows;
+    return add_node(c, "reshape", {}, {x.stored}, std::move(v), id);
+  }
+  v.name += ".transposed";
+  v.shape = {v.shape[1], v.shape[0]};
+  const ValueId y = add_node(c, "Transpose", {}, {x.stored}, std::move(v), id);
+  Node& node = c.graph.node(c.graph.producer(y));
+  node.domain.clear();
+  node.opset = c.graph.node(x.node).opset;
+  node.attributes["perm"] = std::vector<int64_t>{1, 0};
+  return y;
 }
 
 }  // namespace
@@ -54,7 +81,7 @@ bool lower_conv(const LoweringContext& c, NodeId id) {
 }
 
 bool lower_matrix(const LoweringContext& c, NodeId id) {
-  const Node& node = c.graph.node(id);
+  const Node node = c.graph.node(id);
   const auto x = dequantised(c.graph, node.inputs[0]);
   if (!x) return false;
   const bool gemm = node.op == "Gemm";
@@ -62,11 +89,9 @@ bool lower_matrix(const LoweringContext& c, NodeId id) {
   std::string reason;
   const auto w = quantised_weight(c.graph, node.inputs[1], transposed ? 0 : 1, reason);
   const double alpha = gemm ? static_cast<double>(node.attribute<float>("alpha", 1.0f)) : 1.0;
-  if (!w || c.graph.value(node.inputs[0]).shape.size() != 2 ||
-      c.graph.value(node.inputs[1]).shape.size() != 2 || node.attribute<int64_t>("transA") != 0 ||
-      !(alpha > 0)) {
-    c.note(id, !w ? reason
-                  : "only products of a matrix with a constant matrix are lowered (no transA, alpha > 0)");
+  const ir::Shape from = c.graph.value(node.inputs[0]).shape;
+  if (!w || from.size() < 2 || c.graph.value(node.inputs[1]).shape.size() != 2 || !(alpha > 0)) {
+    c.note(id, !w ? reason : "only products of a tensor with a constant matrix are lowered (alpha > 0)");
     return false;
   }
   const ir::Value& stored = c.graph.value(w->stored);
@@ -102,7 +127,12 @@ bool lower_matrix(const LoweringContext& c, NodeId id) {
     if (const NodeId b = c.graph.producer(node.inputs[2]); b.valid()) p.shared.push_back(b);
   }
   match_bias_add(c.graph, p, outputs, 0);
-  return finish(c, p);
+  if (!requantised(c.graph, p.result)) return finish(c, p);  // notes why not
+  const int64_t rows = c.graph.value(node.outputs[0]).elements() / outputs;
+  if (node.attribute<int64_t>("transA") != 0) p.x.stored = as_matrix(c, id, *x, {}, true);
+  if (from.size() == 2) return finish(c, p);
+  p.x.stored = as_matrix(c, id, *x, {rows, inputs}, false);
+  return finish(c, p, {rows, outputs});
 }
 
 }  // namespace dlc::quantize

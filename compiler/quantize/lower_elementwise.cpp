@@ -1,6 +1,7 @@
 // Changes of scale, average pools and data movement on quantised tensors.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "compiler/quantize/fixed_point.h"
@@ -18,7 +19,7 @@ using ir::QPool;
 using ir::Value;
 using ir::ValueId;
 
-bool machine_rank(const ir::Shape& shape) { return shape.size() == 2 || shape.size() == 4; }
+bool machine_rank(const ir::Shape& shape) { return shape.size() >= 2 && shape.size() <= 4; }
 
 QPool window_of(const Node& node, const ir::Shape& x) {
   using Ints = std::vector<int64_t>;
@@ -35,33 +36,46 @@ QPool window_of(const Node& node, const ir::Shape& x) {
 }
 
 // A ceil-mode window reaches beyond the padding: as padding, trailing pads grow (or shrink, unread) until
-// the window formula gives the output size. Returns whether they grew.
-bool fit_trailing_pads(QPool& q, const ir::Shape& x, const ir::Shape& y) {
-  bool grew = false;
+// the window formula gives the output size.
+void fit_trailing_pads(QPool& q, const ir::Shape& x, const ir::Shape& y) {
   for (size_t i = 0; i < 2; ++i) {
     const int64_t needed =
         (y[2 + i] - 1) * q.stride[i] + (q.kernel[i] - 1) * q.dilation[i] + 1 - x[2 + i] - q.pad[i];
-    if (needed > q.pad[i + 2]) {
-      q.pad[i + 2] = needed;
-      grew = true;
-    }
+    q.pad[i + 2] = std::max(q.pad[i + 2], needed);
   }
-  return grew;
 }
 
-// Valid elements that windows along one dimension have.
-std::set<int64_t> valid_counts(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation,
-                               int64_t pad) {
-  std::set<int64_t> counts;
+// Elements that the windows along one dimension have: inside the map, and inside the map and its own padding (a
+// ceil-mode window may reach beyond that).
+std::set<std::pair<int64_t, int64_t>> window_counts(const QPool& q, size_t axis, int64_t in, int64_t out,
+                                                    int64_t pad_end) {
+  std::set<std::pair<int64_t, int64_t>> counts;
   for (int64_t o = 0; o < out; ++o) {
-    int64_t n = 0;
-    for (int64_t k = 0; k < kernel; ++k) {
-      const int64_t at = o * stride + k * dilation - pad;
-      n += at >= 0 && at < in;
+    int64_t valid = 0, padded = 0;
+    for (int64_t k = 0; k < q.kernel[axis]; ++k) {
+      const int64_t at = o * q.stride[axis] + k * q.dilation[axis] - q.pad[axis];
+      valid += at >= 0 && at < in;
+      padded += at < in + pad_end;
     }
-    counts.insert(n);
+    counts.insert({valid, padded});
   }
   return counts;
+}
+
+// The divisor for each number of valid elements that occurs; false where two windows with as many have different
+// ones.
+bool set_factors(QPool& q, const ir::Shape& in, const ir::Shape& y, const std::array<int64_t, 4>& pad, double scale) {
+  std::map<int64_t, int64_t> divisors;
+  for (const auto& [h, padded_h] : window_counts(q, 0, in[2], y[2], pad[2]))
+    for (const auto& [w, padded_w] : window_counts(q, 1, in[3], y[3], pad[3])) {
+      if (h * w == 0) continue;
+      const int64_t divisor = q.count_include_pad ? padded_h * padded_w : h * w;
+      if (divisors.emplace(h * w, divisor).first->second != divisor) return false;
+    }
+  q.factor.resize(static_cast<size_t>(q.kernel[0] * q.kernel[1]) + 1);
+  for (const auto& [valid, divisor] : divisors)
+    q.factor[static_cast<size_t>(valid)] = to_fixed_point(scale / static_cast<double>(divisor));
+  return true;
 }
 
 }  // namespace
@@ -104,22 +118,15 @@ bool lower_average_pool(const LoweringContext& c, NodeId id) {
   QPool q = window_of(node, in);
   q.kind = QPool::Kind::average;
   q.count_include_pad = node.attribute<int64_t>("count_include_pad", 0) != 0;
-  if (fit_trailing_pads(q, in, y) && q.count_include_pad) {
-    c.note(id, "ceil_mode with count_include_pad");
-    return false;
-  }
-  const int64_t area = q.kernel[0] * q.kernel[1];
-  if (area > (1 << 23)) {  // 2^23 elements of 8 bits keep the sum inside 32 bits
+  const std::array<int64_t, 4> own_pad = q.pad;
+  fit_trailing_pads(q, in, y);
+  if (q.kernel[0] * q.kernel[1] > (1 << 23)) {  // 2^23 elements of 8 bits keep the sum inside 32 bits
     c.note(id, "its sums may exceed 32 bits");
     return false;
   }
-  q.factor.resize(static_cast<size_t>(area) + 1);
-  for (int64_t h : valid_counts(in[2], y[2], q.kernel[0], q.stride[0], q.dilation[0], q.pad[0])) {
-    for (int64_t w : valid_counts(in[3], y[3], q.kernel[1], q.stride[1], q.dilation[1], q.pad[1])) {
-      if (h * w == 0) continue;
-      const double divisor = static_cast<double>(q.count_include_pad ? area : h * w);
-      q.factor[static_cast<size_t>(h * w)] = to_fixed_point(x->scale / out->scale / divisor);
-    }
+  if (!set_factors(q, in, y, own_pad, x->scale / out->scale)) {
+    c.note(id, "windows with equally many elements have different divisors (ceil_mode with count_include_pad)");
+    return false;
   }
   q.x_zero = x->zero;
   q.zero = out->zero;

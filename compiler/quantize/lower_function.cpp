@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "compiler/backends/reference/reference.h"
+#include "compiler/quantize/elementwise.h"
 #include "compiler/quantize/lowering.h"
 
 namespace dlc::quantize {
@@ -16,21 +17,6 @@ using ir::NodeId;
 using ir::Value;
 using ir::ValueId;
 
-// Operators that map each element by itself, given that all but one operand are scalar constants.
-constexpr std::string_view kElementwise[] = {
-    "Abs",  "Add",   "Ceil",  "Celu",           "Clip",        "Cos",       "Div",      "Elu",
-    "Erf",  "Exp",   "Floor", "Gelu",           "HardSigmoid", "HardSwish", "Identity", "LeakyRelu",
-    "Log",  "Max",   "Min",   "Mish",           "Mul",         "Neg",       "Pow",      "Reciprocal",
-    "Relu", "Round", "Selu",  "Sigmoid",        "Sign",        "Sin",       "Softplus", "Softsign",
-    "Sqrt", "Sub",   "Tanh",  "ThresholdedRelu"};
-// Of these, what the operator in front of them does for nothing, and what VECTOR combines without a table.
-constexpr std::string_view kClamps[] = {"Clip", "Identity", "Relu"};
-constexpr std::string_view kCombinations[] = {"Add", "Max", "Min", "Mul", "Sub"};
-
-template <size_t N>
-bool is_one_of(const Node& n, const std::string_view (&ops)[N]) {
-  return n.domain.empty() && std::find(std::begin(ops), std::end(ops), n.op) != std::end(ops);
-}
 bool onnx(const Node& n, std::string_view op) { return n.domain.empty() && n.op == op; }
 
 // Which 8-bit tensor a value is an element-wise function of.
@@ -58,12 +44,6 @@ class Functions {
   }
 
  private:
-  bool is_scalar(ValueId v) const {
-    if (graph_.value(v).elements() != 1) return false;
-    const auto reals = constant_reals(graph_, v);
-    return reals && reals->size() == 1;
-  }
-
   ValueId source_of_result(const Node& n) const {
     if (onnx(n, "DequantizeLinear")) {
       const auto d = dequantised(graph_, n.outputs[0]);
@@ -76,10 +56,10 @@ class Functions {
       const bool simple = q && !q->per_axis() && ir::is_8bit(graph_.value(n.outputs[0]).type);
       return simple ? source(n.inputs[0]) : ValueId{};
     }
-    if (!is_one_of(n, kElementwise) || !reference::can_evaluate(n)) return {};
+    if (!is_elementwise(n) || !reference::can_evaluate(n)) return {};
     ValueId common;
     for (ValueId v : n.inputs) {
-      if (!v.valid() || is_scalar(v)) continue;
+      if (!v.valid() || is_scalar_constant(graph_, v)) continue;
       const ValueId s = source(v);
       if (!s.valid() || (common.valid() && s != common)) return {};
       common = s;
@@ -133,20 +113,6 @@ ir::QLut tabulate(const Graph& graph, const std::vector<NodeId>& nodes, ValueId 
   return lut;
 }
 
-// Machines without tables, too, do clamps and single combinations.
-bool needs_table(const Graph& graph, const std::vector<NodeId>& nodes) {
-  int combinations = 0;
-  for (NodeId id : nodes) {
-    const Node& n = graph.node(id);
-    if (is_one_of(n, kCombinations)) {
-      ++combinations;
-    } else if (is_one_of(n, kElementwise) && !is_one_of(n, kClamps)) {
-      return true;
-    }
-  }
-  return combinations > 1;
-}
-
 bool is_used(const Graph& graph, ValueId v) { return graph.is_output(v) || !graph.consumers(v).empty(); }
 
 // Puts a look-up in the place of the QuantizeLinear; what nobody reads any more goes.
@@ -164,8 +130,7 @@ void replace(const LoweringContext& c, NodeId quantize, const std::vector<NodeId
   look_up.payload = tabulate(graph, nodes, source, result);
   std::string name = q.name;
   for (NodeId n : nodes)
-    if (is_one_of(graph.node(n), kElementwise) && !is_one_of(graph.node(n), kClamps))
-      name = graph.node(n).name;
+    if (is_elementwise(graph.node(n)) && !is_clamp(graph.node(n))) name = graph.node(n).name;
   if (!graph.value(result).quantization) graph.value(result).quantization = parameters(graph, q);
   graph.erase(quantize);
   for (auto n = nodes.rbegin(); n != nodes.rend(); ++n) {

@@ -143,7 +143,7 @@ bool refuse(const LoweringContext& c, NodeId id, const std::string& why) {
 }
 
 bool lower_linear(const LoweringContext& c, NodeId id, const Dequantised& x) {
-  const Node& node = c.graph.node(id);
+  const Node node = c.graph.node(id);
   const ir::Shape from = c.graph.value(node.inputs[0]).shape, to = c.graph.value(node.outputs[0]).shape;
   const auto out = requantised(c.graph, node.outputs[0]);
   if (!out) return refuse(c, id, "its result is not quantised to 8 bits (or also used in float)");

@@ -32,11 +32,12 @@ bool lower_conv(const LoweringContext& context, ir::NodeId node);          // Co
 bool lower_conv_transpose(const LoweringContext& context, ir::NodeId node);  // -> qconv for each phase, qplace
 bool lower_matrix(const LoweringContext& context, ir::NodeId node);        // Gemm, MatMul -> qconv
 bool lower_add(const LoweringContext& context, ir::NodeId node);           // Add, Sub -> qadd
-bool lower_multiply(const LoweringContext& context, ir::NodeId node);      // Mul -> qbinary
+bool lower_multiply(const LoweringContext& context, ir::NodeId node);      // Mul -> qbinary; Mul, Div by a scalar -> qadd
 bool lower_select(const LoweringContext& context, ir::NodeId node);        // Max, Min -> qbinary
 // Element-wise functions of one 8-bit tensor, however many operators they are written with (x * Sigmoid(x), Gelu in
 // parts, Q/DQ pairs between) -> qlut. Before the single operators are lowered.
 void lower_functions(const LoweringContext& context);
+bool lower_prelu(const LoweringContext& context, ir::NodeId node);         // PRelu -> qadd, depthwise qconv
 bool lower_average_pool(const LoweringContext& context, ir::NodeId node);  // (Global)AveragePool -> qpool
 // Reshape and the like, Transpose, Concat, (Global)MaxPool of dequantised tensors: the same on the stored
 // tensors, dequantised behind. On stored tensors (QOperator models) in place.

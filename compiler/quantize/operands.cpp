@@ -99,6 +99,22 @@ ir::ValueId requantise(const LoweringContext& c, const Dequantised& x, const Req
   return add_node(c, "qadd", add, {x.stored, x.stored}, std::move(v), like);
 }
 
+void add_dequantise(const LoweringContext& c, ir::ValueId stored, const ir::Node& old, ir::NodeId like) {
+  ir::Graph& graph = c.graph;
+  const ir::Quantization q = *graph.value(stored).quantization;
+  ir::Tensor scale(ir::ElementType::float32, {}), zero(graph.value(stored).type, {});
+  scale.data<float>()[0] = q.scale[0];
+  zero.bytes[0] = static_cast<uint8_t>(q.zero[0]);
+  const std::string name = graph.value(stored).name;
+  ir::Node dequantise = graph.node(like);
+  dequantise.name = graph.unique_node_name(name + ".dequantise");
+  dequantise.onnx_nodes = old.onnx_nodes;
+  dequantise.inputs = {stored, graph.add_constant(graph.unique_value_name(name + ".scale"), scale),
+                       graph.add_constant(graph.unique_value_name(name + ".zero"), zero)};
+  dequantise.outputs = {old.outputs[0]};
+  graph.add_node(std::move(dequantise));
+}
+
 std::optional<Dequantised> moved_operand(const ir::Graph& graph, ir::ValueId value) {
   const ir::Value& v = graph.value(value);
   if (!ir::is_8bit(v.type)) return dequantised(graph, value);

@@ -25,6 +25,10 @@ ir::Value stored_like(const LoweringContext& c, const Requantised& out, const ch
 ir::ValueId add_node(const LoweringContext& c, const std::string& op, ir::Payload payload,
                      std::vector<ir::ValueId> inputs, ir::Value result, ir::NodeId like);
 
+// A DequantizeLinear of `stored` whose result is the first output of `old`, a node that is gone; like `like`, with
+// the quantisation of `stored`.
+void add_dequantise(const LoweringContext& c, ir::ValueId stored, const ir::Node& old, ir::NodeId like);
+
 // The tensor that `value` is the dequantisation of, or which it is itself (QOperator models move stored tensors;
 // `node` is invalid then).
 std::optional<Dequantised> moved_operand(const ir::Graph& graph, ir::ValueId value);

@@ -125,10 +125,11 @@ class Inserter {
     const ir::Value& weight = graph_.value(node.inputs[1]);
     const bool has_bias = node.inputs.size() > 2 && node.inputs[2].valid();
     const bool transposed = node.op == "ConvTranspose";
-    const size_t axis = transposed || node.op == "MatMul" ? 1 : 0;
+    const int64_t groups = node.attribute<int64_t>("group", 1);
+    const bool depthwise = transposed && weight.shape[0] == groups && weight.shape[1] == 1;
+    const size_t axis = (transposed && !depthwise) || node.op == "MatMul" ? 1 : 0;
     // Groups of a transposed convolution share the entries of the weight's channel axis.
-    const bool per_channel =
-        weight.shape[axis] > 1 && !(transposed && node.attribute<int64_t>("group", 1) > 1);
+    const bool per_channel = weight.shape[axis] > 1 && !(transposed && groups > 1 && !depthwise);
     const std::string weight_name = weight.name;
     const QuantizedWeights q =
         quantize_weights(weight, axis, has_bias ? &graph_.value(node.inputs[2]) : nullptr,

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "compiler/quantize/post_training_functions.h"
 #include "compiler/quantize/post_training_plan.h"
 #include "compiler/quantize/post_training_prepare.h"
 
@@ -94,14 +95,31 @@ void set_constant(Graph& graph, NodeId id, size_t slot, const Tensor& tensor, co
   graph.set_input(id, slot, graph.add_constant(name, tensor));
 }
 
-// Multiplies row c of the weight by scale[c] and makes the bias bias * scale + shift.
+// Output channel of each element of a layer's weight: (OC, ...), or (IC, OC / groups, KH, KW) of a transposed
+// convolution.
+std::vector<size_t> output_channels(const Graph& graph, const Node& node, size_t channels) {
+  const ir::Shape& shape = graph.value(node.inputs[1]).shape;
+  const auto count = static_cast<size_t>(ir::element_count(shape));
+  std::vector<size_t> channel(count);
+  if (node.op != "ConvTranspose") {
+    for (size_t i = 0; i < count; ++i) channel[i] = i / (count / channels);
+    return channel;
+  }
+  const auto groups = static_cast<size_t>(node.attribute<int64_t>("group", 1));
+  const auto in = static_cast<size_t>(shape[0]), out = static_cast<size_t>(shape[1]);
+  const size_t taps = count / (in * out);
+  for (size_t i = 0; i < count; ++i) channel[i] = i / (out * taps) / (in / groups) * out + i / taps % out;
+  return channel;
+}
+
+// Multiplies output channel c of the weight by scale[c] and makes the bias bias * scale + shift.
 void scale_rows(Graph& graph, NodeId id, const std::vector<double>& scale, const std::vector<double>& shift) {
   const Node node = graph.node(id);
   Tensor weight(ir::ElementType::float32, graph.value(node.inputs[1]).shape);
   const auto old = floats(graph, node.inputs[1]);
-  const size_t row = old.size() / scale.size();
+  const std::vector<size_t> channel = output_channels(graph, node, scale.size());
   for (size_t i = 0; i < old.size(); ++i)
-    weight.data<float>()[i] = static_cast<float>(old[i] * scale[i / row]);
+    weight.data<float>()[i] = static_cast<float>(old[i] * scale[channel[i]]);
   const bool has_bias = node.inputs.size() > 2 && node.inputs[2].valid();
   Tensor bias(ir::ElementType::float32, {static_cast<int64_t>(scale.size())});
   for (size_t c = 0; c < scale.size(); ++c) {
@@ -118,7 +136,7 @@ NodeId layer_before(const Graph& graph, ValueId x) {
   const NodeId layer = graph.producer(x);
   if (!layer.valid() || !graph.single_use(x) || role_of(graph, layer) != Role::weighted) return {};
   const Node& node = graph.node(layer);
-  return node.op == "Conv" || node.op == "Gemm" ? layer : NodeId{};
+  return node.op == "Conv" || node.op == "ConvTranspose" || node.op == "Gemm" ? layer : NodeId{};
 }
 
 // Whether a layer can be reached from here: only then is the value going to be 8 bit.
@@ -219,6 +237,7 @@ void normalise_products(Graph& graph) {
 }
 
 void merge_affine(Graph& graph) {
+  const ElementFunctions functions = find_functions(graph);
   for (NodeId id : graph.topological_order()) {
     const auto affine = as_affine(graph, graph.node(id));
     if (!affine) continue;
@@ -230,7 +249,8 @@ void merge_affine(Graph& graph) {
       graph.erase(id);
       graph.set_outputs(layer, node.outputs);
       graph.erase_value(affine->x);
-    } else if (graph.value(affine->x).shape.size() == 4 && leads_to_layer(graph, id)) {
+    } else if (graph.value(affine->x).shape.size() == 4 && !functions.nodes.contains(id) &&
+               leads_to_layer(graph, id)) {
       make_depthwise(graph, id, *affine);
     }
   }

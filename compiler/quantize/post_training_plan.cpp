@@ -7,6 +7,9 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "compiler/quantize/elementwise.h"
+#include "compiler/quantize/post_training_functions.h"
+
 namespace dlc::quantize {
 namespace {
 
@@ -15,9 +18,7 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-constexpr std::array kArithmetic{"Add",         "Sub",       "Mul",     "Max",  "Min",
-                                 "Sum",         "Concat",    "Sigmoid", "Tanh", "HardSwish",
-                                 "HardSigmoid", "LeakyRelu", "PRelu",   "Elu",  "Gelu"};
+constexpr std::array kArithmetic{"Add", "Sub", "Mul", "Max", "Min", "Concat", "PRelu"};
 constexpr std::array kAverage{"AveragePool", "GlobalAveragePool", "ReduceMean"};
 constexpr std::array kMovement{"MaxPool",      "GlobalMaxPool", "Reshape", "Flatten", "Transpose",
                                "Squeeze",      "Unsqueeze",     "Slice",   "Split",   "DepthToSpace",
@@ -48,10 +49,15 @@ bool is_weighted(const Graph& graph, const Node& node) {
          (!bias || graph.value(node.inputs[2]).shape == ir::Shape{weight[0]});
 }
 
+// Linear Resize and Upsample: computed like a layer.
+bool is_interpolation(const Node& node) {
+  return (node.op == "Resize" || node.op == "Upsample") && node.attribute<std::string>("mode", "nearest") != "nearest";
+}
+
 // The inputs that hold activations (constants among an arithmetic operator's operands too).
 std::vector<ValueId> data_inputs(const Graph& graph, NodeId id, Role role) {
   const Node& node = graph.node(id);
-  if (role != Role::arithmetic || node.op == "Resize") return {node.inputs[0]};
+  if (role != Role::arithmetic || is_interpolation(node) || node.op == "PRelu") return {node.inputs[0]};
   std::vector<ValueId> result;
   for (ValueId v : node.inputs) {
     if (v.valid()) result.push_back(v);
@@ -61,15 +67,18 @@ std::vector<ValueId> data_inputs(const Graph& graph, NodeId id, Role role) {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const Calibration& calibration) : graph_(graph), calibration_(calibration) {}
+  Planner(const Graph& graph, const Calibration& calibration)
+      : graph_(graph), calibration_(calibration), functions_(find_functions(graph)) {}
 
   Plan run() {
     order_ = graph_.topological_order();
-    for (NodeId n : order_) roles_[n.index] = role_of(graph_, n);
+    for (NodeId n : order_) roles_[n.index] = functions_.nodes.contains(n) ? Role::function : role_of(graph_, n);
     find_leading();
     for (NodeId n : order_) {
       const Role r = role(n);
-      if (r == Role::weighted || r == Role::average || (r == Role::arithmetic && leads_.contains(n))) take(n);
+      if (r == Role::weighted || r == Role::average || 
+          ((r == Role::arithmetic || r == Role::function) && leads_.contains(n)))
+        take(n);
     }
     for (bool changed = true; changed;) {
       changed = false;
@@ -110,18 +119,47 @@ class Planner {
       return is_quantized(node.inputs[0]) || std::any_of(node.outputs.begin(), node.outputs.end(),
                                                          [&](ValueId v) { return is_quantized(v); });
     }
+    if (role(id) == Role::function) return is_quantized(source_of(id)) && ends_network(id);
+    if (role(id) == Role::arithmetic && is_interpolation(node)) return is_quantized(node.inputs[0]);
     // A residual connection at the end of the network.
     return role(id) == Role::arithmetic && node.op == "Add" && is_quantized(node.inputs[0]) &&
            is_quantized(node.inputs[1]) &&
            graph_.value(node.inputs[0]).shape == graph_.value(node.inputs[1]).shape;
   }
 
+  // Which tensor the function with this node is a function of.
+  ValueId source_of(NodeId id) const {
+    ValueId v = graph_.node(id).outputs[0];
+    while (functions_.inside.contains(v)) v = graph_.node(graph_.consumers(v)[0].node).outputs[0];
+    return functions_.source.at(v);
+  }
+
+  // Whether the function's result is the network's, as it is or moved.
+  bool ends_network(NodeId id) const {
+    ValueId v = graph_.node(id).outputs[0];
+    while (!graph_.is_output(v)) {
+      const std::vector<ir::Use> uses = graph_.consumers(v);
+      if (uses.empty() || (role(uses[0].node) != Role::function && role(uses[0].node) != Role::movement)) return false;
+      v = graph_.node(uses[0].node).outputs[0];
+    }
+    return true;
+  }
+
   void take(NodeId id) {
     plan_.nodes.insert(id);
+    if (role(id) == Role::function) return take_function(id);
     for (ValueId v : data_inputs(graph_, id, role(id))) values_.insert(v);
     for (ValueId v : graph_.node(id).outputs) {
       if (v.valid()) values_.insert(role(id) == Role::movement ? v : behind_activation(v));
     }
+  }
+
+  // A function is rounded where it begins and where it ends. Its constants stay as they are.
+  void take_function(NodeId id) {
+    const ValueId source = source_of(id), result = graph_.node(id).outputs[0];
+    for (ValueId v : graph_.node(id).inputs)
+      if (v == source) values_.insert(v);
+    if (!functions_.inside.contains(result)) values_.insert(result);
   }
 
   // The value that is rounded: behind a Relu or Clip that is the only reader of an operator's result.
@@ -204,6 +242,7 @@ class Planner {
 
   const Graph& graph_;
   const Calibration& calibration_;
+  const ElementFunctions functions_;
   Plan plan_;
   std::vector<NodeId> order_;
   std::unordered_map<uint32_t, Role> roles_;
@@ -226,9 +265,8 @@ Role role_of(const Graph& graph, NodeId id) {
   if (is_weighted(graph, node)) return Role::weighted;
   if (contains(kAverage, node.op)) return Role::average;
   if (contains(kArithmetic, node.op)) return Role::arithmetic;
-  if (node.op == "Resize") {
-    return node.attribute<std::string>("mode", "nearest") == "nearest" ? Role::movement : Role::arithmetic;
-  }
+  if (node.op == "Resize" || node.op == "Upsample")
+    return is_interpolation(node) ? Role::arithmetic : Role::movement;
   if (node.op == "Pad") {
     return node.attributes.contains("pads") && node.attribute<float>("value") == 0.0f ? Role::movement
                                                                                       : Role::host;

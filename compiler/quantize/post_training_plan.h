@@ -14,8 +14,10 @@ enum class Role {
   weighted,    // Conv, Gemm, ... with constant weights: input, weights, bias and result are quantised
   arithmetic,  // every float input and the result are quantised, each with its own scale
   average,     // average pools: as arithmetic, also behind the last weighted operator
+  function,    // part of a function of one tensor (post_training_functions.h): rounded before and behind all of it
   movement,    // the result has the input's scale: MaxPool, Reshape, Transpose, Relu on its own, ...
 };
+// By itself: Role::function is for the plan to find.
 Role role_of(const ir::Graph& graph, ir::NodeId node);
 
 // Scale and zero point of an int8 tensor that holds [range.low, range.high]. An empty or vanishing range gets

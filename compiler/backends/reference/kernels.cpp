@@ -68,6 +68,7 @@ constexpr KernelRow kKernels[] = {
     {"", "Neg", neg},
     {"", "Not", not_},
     {"", "Or", or_},
+    {"", "PRelu", prelu},
     {"", "Pad", pad},
     {"", "Pow", pow_},
     {"", "QuantizeLinear", quantize_linear},

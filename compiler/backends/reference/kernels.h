@@ -36,6 +36,7 @@ void batch_normalization(const KernelArgs&);
 // kernels_elementwise.cpp
 void relu(const KernelArgs&);
 void leaky_relu(const KernelArgs&);
+void prelu(const KernelArgs&);
 void sigmoid(const KernelArgs&);
 void tanh_(const KernelArgs&);
 void clip(const KernelArgs&);

@@ -141,6 +141,9 @@ void leaky_relu(const KernelArgs& a) {
   const float alpha = a.node.attribute<float>("alpha", 0.01f);
   map_float(a, [alpha](float x) { return x < 0 ? alpha * x : x; });
 }
+void prelu(const KernelArgs& a) {
+  map_binary<float>(a, [](float x, float slope) { return x < 0 ? slope * x : x; });
+}
 void sigmoid(const KernelArgs& a) {
   map_float(a, [](float x) { return 1.0f / (1.0f + std::exp(-x)); });
 }

@@ -19,7 +19,7 @@ struct Dims {
 };
 
 Dims dims_of(const ir::Tensor& t) {
-  return {t.shape[0], t.shape[1], t.shape.size() > 2 ? t.shape[2] : 1, t.shape.size() > 2 ? t.shape[3] : 1};
+  return {t.shape[0], t.shape[1], t.shape.size() > 2 ? t.shape[2] : 1, t.shape.size() > 3 ? t.shape[3] : 1};
 }
 
 // operand9 of every byte, zero point subtracted.
