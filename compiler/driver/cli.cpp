@@ -158,8 +158,12 @@ void add_small_commands(CLI::App& app, Parser& p) {
   check->add_option("hw", o.hw, "hardware description")->required()->type_name("HW.yaml");
   check->callback([&p] { p.command = command_check_hw; });
 
-  CLI::App* ops = app.add_subcommand("ops", "list the operators and where they run");
-  ops->callback([&p] { p.command = command_ops; });
+  CLI::App* ops = app.add_subcommand("ops", "list the operators, where they run and their limits");
+  ops->add_option("--hw", o.hw, "the accelerator whose operators to list")->type_name("HW.yaml");
+  CLI::Option* markdown = ops->add_flag("--markdown", "as a Markdown table");
+  ops->callback([&p, markdown] {
+    p.command = [table = markdown->count() > 0](const Options& options) { return command_ops(options, table); };
+  });
 
   CLI::App* passes = app.add_subcommand("passes", "list the compiler's passes in their order");
   passes->callback([&p] { p.command = command_passes; });

@@ -6,9 +6,7 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/file_io.h"
-#include "compiler/onnx/import_onnx.h"
 #include "compiler/passes/pass_manager.h"
-#include "compiler/quantize/quantize_qdq.h"
 #include "isa/error.h"
 #include "isa/program_file.h"
 #include "rtl/cosim/rtl_sources.h"
@@ -32,18 +30,6 @@ int command_check_hw(const Options& options) {
   for (const auto& [name, m] : memories)
     std::printf("%-12s %10llu %10d %8lld %6d %12lld\n", name, static_cast<unsigned long long>(hw.scratchpad(m).size_bytes),
                 hw.word_bytes(m), static_cast<long long>(hw.words(m)), hw.scratchpad(m).banks, static_cast<long long>(hw.bank_words(m)));
-  return 0;
-}
-
-int command_ops(const Options&) {
-  // Which ONNX operators the Q/DQ lowering turns into integer operators of the machine.
-  std::printf("%-24s %-8s %-12s %s\n", "operator", "opset", "accelerator", "notes");
-  for (const onnx_import::OperatorInfo& o : onnx_import::known_operators()) {
-    const char* machine = quantize::lowers_to(o.op);
-    std::printf("%-24s %-8d %-12s %s\n", o.op.c_str(), o.first_opset, o.composite ? "its parts" : machine ? machine : "host", o.note.c_str());
-  }
-  std::printf("\nAccelerator operators need 8-bit operands (QuantizeLinear/DequantizeLinear around them, or a float network\n"
-              "that dlc quantises itself); in float they run on the host.\n");
   return 0;
 }
 

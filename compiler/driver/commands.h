@@ -13,7 +13,7 @@ int command_cosim(const Options& options);      // SystemC against RTL
 int command_disassemble(const Options& options);
 int command_assemble(const Options& options);
 int command_check_hw(const Options& options);
-int command_ops(const Options& options);        // operators and where they run
+int command_ops(const Options& options, bool markdown);  // operators, where they run, limits
 int command_passes(const Options& options);
 int command_quantize(const Options& options);   // MODEL.onnx -> MODEL.int8.onnx
 int command_report(const Options& options);     // a report as one self-contained HTML page

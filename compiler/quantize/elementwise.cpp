@@ -43,6 +43,9 @@ bool has_float_scalar(const Graph& graph, const Node& n) {
 
 }  // namespace
 
+bool is_elementwise_operator(std::string_view op) {
+  return std::find(std::begin(kElementwise), std::end(kElementwise), op) != std::end(kElementwise);
+}
 bool is_elementwise(const Node& node) { return is_one_of(node, kElementwise); }
 bool is_clamp(const Node& node) { return is_one_of(node, kClamps); }
 

@@ -1,10 +1,14 @@
 // Which operators are functions of one tensor, element by element, and which of them need a look-up table.
 #pragma once
+#include <string_view>
 #include <vector>
 
 #include "compiler/ir/graph.h"
 
 namespace dlc::quantize {
+
+// By name, for tables of operators.
+bool is_elementwise_operator(std::string_view op);
 
 // An operator that maps each element by itself, given that all but one operand are scalar constants.
 bool is_elementwise(const ir::Node& node);

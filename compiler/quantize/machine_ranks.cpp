@@ -1,5 +1,7 @@
 #include "compiler/quantize/machine_ranks.h"
 
+#include <algorithm>
+
 #include "compiler/quantize/operands.h"
 
 namespace dlc::quantize {
@@ -8,6 +10,11 @@ namespace {
 using ir::NodeId;
 using ir::Shape;
 using ir::ValueId;
+
+bool is_elementwise(const ir::Node& n) {
+  return std::holds_alternative<ir::QLut>(n.payload) || std::holds_alternative<ir::QAdd>(n.payload) ||
+         std::holds_alternative<ir::QBinary>(n.payload);
+}
 
 Shape folded(const Shape& shape) {
   const int64_t columns = shape.empty() ? 1 : shape.back();
@@ -34,11 +41,18 @@ ValueId view(const LoweringContext& c, ValueId v, const Shape& shape, NodeId lik
 void fold_ranks(const LoweringContext& c) {
   for (NodeId id : c.graph.topological_order()) {
     const ir::Node& node = c.graph.node(id);
-    if (!std::holds_alternative<ir::QLut>(node.payload)) continue;
-    const ValueId x = node.inputs[0], y = node.outputs[0];
+    if (!is_elementwise(node)) continue;
+    const std::vector<ValueId> inputs = node.inputs;
+    const ValueId y = node.outputs[0];
     const Shape shape = c.graph.value(y).shape;
-    if (shape.size() == 2 || shape.size() == 4) continue;
-    c.graph.set_input(id, 0, view(c, x, folded(shape), id));
+    const bool equal = std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) {
+      return c.graph.value(v).shape == shape && !c.graph.value(v).is_constant();
+    });
+    if (shape.size() == 2 || shape.size() == 4 || !equal) continue;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const bool again = i > 0 && inputs[i] == inputs[0];
+      c.graph.set_input(id, i, again ? c.graph.node(id).inputs[0] : view(c, inputs[i], folded(shape), id));
+    }
     ir::Value between = c.graph.value(y);
     between.name = c.graph.unique_value_name(between.name + ".folded");
     between.shape = folded(shape);

@@ -4,7 +4,7 @@
 
 namespace dlc::quantize {
 
-// qlut (T, of rank 0, 1, 3 or 5 and more)  ->  reshape to (N,C), qlut, reshape back. N: all dimensions but the last.
+// qlut, or qadd and qbinary of equal shapes (T, of rank 0, 1, 3 or 5 and more)  ->  reshape to (N,C), qlut, reshape back. N: all dimensions but the last.
 // The machine's tensors are NCHW or N,C; an element-wise function does not care which. After all lowerings.
 void fold_ranks(const LoweringContext& context);
 

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "compiler/quantize/elementwise.h"
 #include "compiler/quantize/lowering.h"
 #include "compiler/quantize/machine_ranks.h"
 
@@ -14,40 +15,42 @@ struct LoweringRow {
   std::string_view op;
   bool (*lower)(const LoweringContext&, ir::NodeId);
   const char* becomes;  // the integer operator; "view": no work; nullptr: the host moves stored bytes
+  const char* limits;
 };
 
 constexpr LoweringRow kLowerings[] = {
-    {"Add", lower_add, "qadd"},
-    {"AveragePool", lower_average_pool, "qpool"},
-    {"Clip", lower_requantise, "fused, qadd"},
-    {"Concat", lower_concat, "qplace"},
-    {"Conv", lower_conv, "qconv"},
-    {"ConvTranspose", lower_conv_transpose, "qconv, qplace"},
-    {"DepthToSpace", lower_depth_to_space, "qtake, qplace"},
-    {"Div", lower_multiply, "qadd"},
-    {"Flatten", lower_movement, "view"},
-    {"Gather", lower_gather, "qtake"},
-    {"Gemm", lower_matrix, "qconv"},
-    {"GlobalAveragePool", lower_average_pool, "qpool"},
-    {"GlobalMaxPool", lower_movement, "qpool"},
-    {"MatMul", lower_matrix, "qconv"},
-    {"Max", lower_select, "qbinary"},
-    {"MaxPool", lower_movement, "qpool"},
-    {"Min", lower_select, "qbinary"},
-    {"Mul", lower_multiply, "qbinary"},
-    {"PRelu", lower_prelu, "qadd, qconv"},
-    {"QuantizeLinear", lower_requantise, "fused, qadd"},
-    {"Relu", lower_requantise, "fused, qadd"},
-    {"Reshape", lower_movement, "view"},
-    {"Resize", lower_resize, "qplace"},
-    {"Slice", lower_slice, "qtake"},
-    {"SpaceToDepth", lower_space_to_depth, "qtake, qplace"},
-    {"Split", lower_split, "qtake"},
-    {"Squeeze", lower_movement, "view"},
-    {"Sub", lower_add, "qadd"},
-    {"Transpose", lower_movement, nullptr},
-    {"Unsqueeze", lower_movement, "view"},
-    {"Upsample", lower_resize, "qplace"},
+    {"Add", lower_add, "qadd", "rank 2 to 4; operands repeated along any dimension"},
+    {"AveragePool", lower_average_pool, "qpool", "one divisor for each number of elements in the map"},
+    {"Clip", lower_requantise, "fused, qadd", ""},
+    {"Concat", lower_concat, "qplace", "rank 2 or 4, any axis"},
+    {"Conv", lower_conv, "qconv", "constant weights, one zero point; sums within 32 bits"},
+    {"ConvTranspose", lower_conv_transpose, "qconv, qplace", "as Conv; a convolution for each phase of the strides"},
+    {"DepthToSpace", lower_depth_to_space, "qtake, qplace", ""},
+    {"Div", lower_multiply, "qadd", "by a positive scalar constant"},
+    {"Flatten", lower_movement, "view", "in front of a fully connected layer"},
+    {"Gather", lower_gather, "qtake", "channels by constant indices"},
+    {"Gemm", lower_matrix, "qconv", "constant B, alpha > 0; transA: transposed on the host"},
+    {"GlobalAveragePool", lower_average_pool, "qpool", ""},
+    {"GlobalMaxPool", lower_movement, "qpool", ""},
+    {"MatMul", lower_matrix, "qconv", "constant matrix B; more than two dimensions: rows, formed on the host"},
+    {"Max", lower_select, "qbinary", "rank 2 to 4; operands repeated along any dimension"},
+    {"MaxPool", lower_movement, "qpool", ""},
+    {"Min", lower_select, "qbinary", "rank 2 to 4; operands repeated along any dimension"},
+    {"Mul", lower_multiply, "qbinary, qadd", "rank 2 to 4; operands repeated along any dimension"},
+    {"PRelu", lower_prelu, "qadd, qconv", "constant slopes: one (a look-up), or one for each channel"},
+    {"QuantizeLinear", lower_requantise, "fused, qadd", "to 8 bits"},
+    {"Relu", lower_requantise, "fused, qadd", ""},
+    {"Reshape", lower_movement, "view", "channel shuffles, and where only dimensions of 1 change; else the host"},
+    {"Resize", lower_resize, "qplace, qconv",
+     "nearest: integer factors; linear: ratios with at most 256 phases and weights of 8 bits"},
+    {"Slice", lower_slice, "qtake", "rank 2 or 4, any axes and positive steps; images without steps"},
+    {"SpaceToDepth", lower_space_to_depth, "qtake, qplace", ""},
+    {"Split", lower_split, "qtake", "rank 2 or 4, any axis"},
+    {"Squeeze", lower_movement, "view", ""},
+    {"Sub", lower_add, "qadd", "rank 2 to 4; operands repeated along any dimension"},
+    {"Transpose", lower_movement, nullptr, "stored bytes, on the host; channel shuffles on the machine"},
+    {"Unsqueeze", lower_movement, "view", ""},
+    {"Upsample", lower_resize, "qplace, qconv", "as Resize"},
 };
 
 // Graph inputs and constants that are dequantised learn their quantisation.
@@ -81,10 +84,11 @@ void note_wide_layers(const LoweringContext& c) {
 
 }  // namespace
 
-const char* lowers_to(std::string_view op) {
+MachineOperator machine_operator(std::string_view op) {
   for (const LoweringRow& row : kLowerings)
-    if (row.op == op) return row.becomes;
-  return nullptr;
+    if (row.op == op) return {row.becomes ? row.becomes : "", row.limits};
+  if (is_elementwise_operator(op)) return {"qlut", "a function of one tensor, with scalar constants"};
+  return {};
 }
 
 void quantize_qdq(ir::Graph& graph, passes::PassContext& passes) {

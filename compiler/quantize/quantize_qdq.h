@@ -9,6 +9,7 @@
 // rounding. Every stored tensor keeps the name of its QuantizeLinear's output. What cannot be lowered stays
 // as it is, with a note.
 #pragma once
+#include <string>
 #include <string_view>
 
 #include "compiler/passes/pass_manager.h"
@@ -17,8 +18,11 @@ namespace dlc::quantize {
 
 void quantize_qdq(ir::Graph& graph, passes::PassContext& context);
 
-// What an ONNX operator with 8-bit operands becomes: "qconv", "qadd", "qpool", "view"; nullptr: it stays on the
-// host. From the table that the pass itself uses.
-const char* lowers_to(std::string_view op);
+// What an ONNX operator with 8-bit operands becomes: "qconv", "qadd", "qpool", "view", "qlut", ...; "": it stays on
+// the host. From the table that the pass itself uses.
+struct MachineOperator {
+  std::string becomes, limits;
+};
+MachineOperator machine_operator(std::string_view op);
 
 }  // namespace dlc::quantize
