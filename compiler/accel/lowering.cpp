@@ -198,7 +198,7 @@ int Lowering::look_up_table() {
 
 void Lowering::add_vector(isa::Vector vector, Refs refs, std::vector<VectorLoop> outer,
                           std::vector<VectorLoop> reduce, const std::string& note) {
-  if (plan().lut) {
+  if (plan().lut && vector.destination == isa::VectorDestination::act8) {  // not to partial results
     vector.lut = isa::Lut::table8;
     refs.lut = look_up_table();
   }

@@ -12,7 +12,8 @@ struct LayerTiling {
   bool on_matrix = true;          // depthwise: diagonal tiles on MATRIX, else taps on VECTOR
   int64_t rows = 1, columns = 1;  // output rectangle of a tile
   int64_t blocks = 1;             // MATRIX: output-channel blocks of `cols`; VECTOR: channel blocks of `rows`
-  // MATRIX only. A weight chunk is (blocks) x (in_blocks x kernel_rows x kernel_columns).
+  // MATRIX: a weight chunk is (blocks) x (in_blocks x kernel_rows x kernel_columns). Pools: the part of the window that
+  // is summed at a time; less than all of it where not even one window fits ACT.
   int64_t in_blocks = 1, kernel_rows = 1, kernel_columns = 1;
   bool channels_outer = false;  // output-channel chunks around strips, else strips around chunks
   bool keep_weights = false;    // every chunk of the layer is loaded once

@@ -17,6 +17,33 @@ int64_t depthwise_words(const Problem& p) {
   return words;
 }
 
+namespace {
+
+// One output of one channel block at a time, whose window comes in parts: partial results lie in ACC.
+std::optional<LayerTiling> split_window(const Problem& p) {
+  const HwConfig& hw = p.hw;
+  for (int64_t columns : halvings(p.columns.kernel, 1))
+    for (int64_t rows : halvings(p.rows.kernel, 1)) {
+      if (columns < p.columns.kernel && rows > 1) continue;
+      const int64_t in = std::min(p.rows.in, (rows - 1) * p.rows.dilation + 1) *
+                         std::min(p.columns.in, (columns - 1) * p.columns.dilation + 1);
+      const int64_t parts = ceil_div(p.rows.kernel, rows) * ceil_div(p.columns.kernel, columns);
+      if (!p.fits(Memory::act, in + (p.y_strips ? 1 : 0), p.space.act)) continue;
+      if (!p.fits(Memory::acc, ceil_div(parts * hw.act_groups(), hw.acc_groups()), p.space.acc)) continue;
+      LayerTiling t;
+      t.on_matrix = false;
+      t.kernel_rows = rows;
+      t.kernel_columns = columns;
+      const auto outputs = static_cast<double>(p.y.n * p.out_blocks * p.y.h * p.y.w);
+      const auto part = static_cast<double>(rows * columns * hw.act_groups());
+      t.cycles = outputs * static_cast<double>(parts) * (part + p.dram_cycles(static_cast<double>(in * hw.rows)));
+      return t;
+    }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<LayerTiling> search_vector(const Problem& p) {
   const HwConfig& hw = p.hw;
   const bool depthwise = p.layer.kind == LayerKind::depthwise;
@@ -53,11 +80,13 @@ std::optional<LayerTiling> search_vector(const Problem& p) {
         best->rows = rows;
         best->columns = columns;
         best->blocks = blocks;
+        best->kernel_rows = p.rows.kernel;
+        best->kernel_columns = p.columns.kernel;
         best->cycles = cost.total();
       }
     if (best) break;
   }
-  return best;
+  return best || p.layer.kind != LayerKind::pool ? best : split_window(p);
 }
 
 }  // namespace dlc::accel

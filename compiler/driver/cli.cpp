@@ -17,6 +17,7 @@ namespace {
 struct Parser {
   Options options;
   std::function<int(const Options&)> command;
+  bool markdown = false;  // dlc ops
 };
 
 void add_verbosity(CLI::App& app, Options& o) {
@@ -160,10 +161,8 @@ void add_small_commands(CLI::App& app, Parser& p) {
 
   CLI::App* ops = app.add_subcommand("ops", "list the operators, where they run and their limits");
   ops->add_option("--hw", o.hw, "the accelerator whose operators to list")->type_name("HW.yaml");
-  CLI::Option* markdown = ops->add_flag("--markdown", "as a Markdown table");
-  ops->callback([&p, markdown] {
-    p.command = [table = markdown->count() > 0](const Options& options) { return command_ops(options, table); };
-  });
+  ops->add_flag("--markdown", p.markdown, "as a Markdown table");
+  ops->callback([&p] { p.command = [&p](const Options& options) { return command_ops(options, p.markdown); }; });
 
   CLI::App* passes = app.add_subcommand("passes", "list the compiler's passes in their order");
   passes->callback([&p] { p.command = command_passes; });

@@ -8,6 +8,7 @@
 #include "compiler/driver/hw_file.h"
 #include "compiler/onnx/import_onnx.h"
 #include "compiler/quantize/quantize_qdq.h"
+#include "isa/program_file.h"
 
 namespace dlc {
 namespace {

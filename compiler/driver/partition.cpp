@@ -59,8 +59,10 @@ bool is_boundary(const Node& n) { return n.is("QuantizeLinear") || n.is("Dequant
 int64_t count_macs(const Graph& graph, const Node& n) {
   const std::string_view op = n.op;
   const bool convolution = op == "Conv" || op == "qconv";
-  if (!convolution && op != "Gemm" && op != "MatMul") return 0;
+  if (!convolution && op != "ConvTranspose" && op != "Gemm" && op != "MatMul") return 0;
   const ir::Shape& second = graph.value(n.inputs[1]).shape;
+  if (op == "ConvTranspose")  // each input element goes through its channel's kernels
+    return second[0] > 0 ? graph.value(n.inputs[0]).elements() * (ir::element_count(second) / second[0]) : 0;
   const int64_t outputs = graph.value(n.outputs[0]).elements();
   if (convolution && !second.empty() && second[0] > 0) return outputs * (ir::element_count(second) / second[0]);
   const ir::Shape& first = graph.value(n.inputs[0]).shape;

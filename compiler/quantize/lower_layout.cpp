@@ -179,56 +179,87 @@ bool lower_space_to_depth(const LoweringContext& c, NodeId id) {
 
 namespace {
 
-// Channel c of the result is channel source[c] of a (N,C,H,W) tensor that is viewed as `split`, transposed by
-// `perm` and viewed as (N,C,H,W) again; empty if more than the channels moves.
-Ints shuffled_channels(const ir::Shape& whole, const ir::Shape& split, const Ints& perm) {
-  const size_t rank = split.size(), groups = rank < 4 ? 0 : rank - 3;
-  if (groups < 2 || split[0] != whole[0] || split[rank - 2] != whole[2] || split[rank - 1] != whole[3])
-    return {};
-  const auto at = [&](size_t i) { return static_cast<size_t>(perm[i]); };
-  if (at(0) != 0 || at(rank - 2) != rank - 2 || at(rank - 1) != rank - 1) return {};
-  Ints source;
-  for (int64_t c = 0; c < whole[1]; ++c) {
-    int64_t rest = c, from = 0;
-    Ints index(rank, 0);
-    for (size_t i = groups; i >= 1; --i) {  // digits of c in the transposed shape
-      index[at(i)] = rest % split[at(i)];
-      rest /= split[at(i)];
+bool is_movement(const Node& n) { return n.is("reshape") || n.is("Transpose"); }
+
+// Elements `of` of a tensor of this shape in the order that they have behind the transposition.
+Ints transposed(const Ints& of, const ir::Shape& shape, const Ints& perm) {
+  Ints stride(shape.size(), 1);
+  for (size_t d = shape.size() - 1; d > 0; --d) stride[d - 1] = stride[d] * shape[d];
+  Ints result;
+  result.reserve(of.size());
+  Ints index(shape.size(), 0);
+  for (size_t i = 0; i < of.size(); ++i) {
+    int64_t from = 0;
+    for (size_t d = 0; d < perm.size(); ++d) from += index[d] * stride[static_cast<size_t>(perm[d])];
+    result.push_back(of[static_cast<size_t>(from)]);
+    for (size_t d = perm.size(); d-- > 0;) {  // the next index of the result
+      if (++index[d] < shape[static_cast<size_t>(perm[d])]) break;
+      index[d] = 0;
     }
-    for (size_t d = 1; d <= groups; ++d) from = from * split[d] + index[d];
-    source.push_back(from);
+  }
+  return result;
+}
+
+// Channel c of the result is channel source[c] of the (N,C,H,W) tensor that `chain` (views and transpositions, first
+// to last) begins with; empty if more than the channels moves.
+Ints shuffled_channels(const Graph& graph, const std::vector<NodeId>& chain, const ir::Shape& whole) {
+  Ints order(static_cast<size_t>(ir::element_count(whole)));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  for (NodeId id : chain) {
+    const Node& n = graph.node(id);
+    if (n.is("Transpose")) order = transposed(order, graph.value(n.inputs[0]).shape, n.attribute<Ints>("perm"));
+  }
+  const int64_t map = whole[2] * whole[3];
+  Ints source;
+  for (int64_t c = 0; c < whole[1]; ++c) source.push_back(order[static_cast<size_t>(c * map)] / map);
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto at = static_cast<int64_t>(i), plane = at / map, image = plane / whole[1];
+    const int64_t from = source[static_cast<size_t>(plane % whole[1])];
+    if (order[i] != (image * whole[1] + from) * map + at % map) return {};
   }
   return source;
+}
+
+// The longest chain of views and transpositions that ends with `last` and begins with a tensor of its shape.
+std::vector<NodeId> shuffle_ending_with(const Graph& graph, NodeId last, Ints& channels) {
+  const ir::Shape whole = graph.value(graph.node(last).outputs[0]).shape;
+  std::vector<NodeId> chain, best;
+  bool moves = false;
+  for (NodeId id = last; id.valid() && is_movement(graph.node(id)); id = graph.producer(graph.node(id).inputs[0])) {
+    chain.insert(chain.begin(), id);
+    moves |= graph.node(id).is("Transpose");
+    if (!moves || graph.value(graph.node(id).inputs[0]).shape != whole) continue;
+    Ints source = shuffled_channels(graph, chain, whole);
+    if (source.empty()) continue;
+    best = chain;
+    channels = std::move(source);
+  }
+  return best;
 }
 
 }  // namespace
 
 void match_channel_shuffles(const LoweringContext& c) {
   Graph& graph = c.graph;
-  const auto producer_of = [&](ValueId v, const char* op) {
-    const NodeId p = graph.producer(v);
-    return p.valid() && graph.node(p).is(op) ? p : NodeId{};
-  };
-  for (NodeId id : graph.nodes()) {
-    if (!graph.alive(id.index) || !graph.node(id).is("reshape")) continue;
-    const Node last = graph.node(id);
-    const NodeId transpose = producer_of(last.inputs[0], "Transpose");
-    if (!transpose.valid()) continue;
-    const NodeId first = producer_of(graph.node(transpose).inputs[0], "reshape");
-    if (!first.valid()) continue;
-    const ValueId x = graph.node(first).inputs[0], y = last.outputs[0];
-    const ir::Shape whole = graph.value(x).shape;
-    if (whole.size() != 4 || graph.value(y).shape != whole || !ir::is_8bit(graph.value(x).type)) continue;
+  std::vector<NodeId> order = graph.topological_order();
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {  // the last of a chain first
+    if (!is_movement(graph.node(*id))) continue;
+    const Node last = graph.node(*id);
+    const ir::Value& y = graph.value(last.outputs[0]);
+    if (y.shape.size() != 4 || !ir::is_8bit(y.type) || y.elements() == 0) continue;
     QTake q;
-    q.channels = shuffled_channels(whole, graph.value(graph.node(first).outputs[0]).shape,
-                                   graph.node(transpose).attribute<Ints>("perm"));
-    if (q.channels.empty()) continue;
-    Node take = last;
+    const std::vector<NodeId> chain = shuffle_ending_with(graph, *id, q.channels);
+    if (chain.empty()) continue;
+    Node take;
+    take.name = last.name;
     take.op = "qtake";
+    take.domain = ir::kDlcDomain;
     take.payload = q;
-    take.inputs = {x};
-    take.onnx_nodes = onnx_names(graph, {first, transpose, id});
-    graph.erase(id);  // the others go as dead code, unless something else reads them
+    take.file = last.file;
+    take.inputs = {graph.node(chain.front()).inputs[0]};
+    take.outputs = last.outputs;
+    take.onnx_nodes = onnx_names(graph, chain);
+    graph.erase(*id);  // the others go as dead code, unless something else reads them
     graph.add_node(std::move(take));
   }
 }
