@@ -20,6 +20,7 @@ struct Pair {
   Dequantised a, b;
   Requantised out;
   std::vector<NodeId> chain;  // the operator, activations, the QuantizeLinear
+  bool inside = false;        // of a longer chain of the same operator, which `out` is the end of
 };
 
 // The quantisation at the end of a chain of the same operator (Max of Max of ...), each the only use of the one
@@ -85,7 +86,7 @@ std::optional<Pair> match(const LoweringContext& c, NodeId id) {
   if (own) {
     p.chain.insert(p.chain.end(), out->nodes.begin(), out->nodes.end());
   } else {  // inside a chain: a tensor of its own, without the activations at the end
-    p.out.stored = {};
+    p.inside = true;
     p.out.low = out->type == ir::ElementType::int8 ? -128 : 0;
     p.out.high = p.out.low + 255;
   }
@@ -96,7 +97,7 @@ std::optional<Pair> match(const LoweringContext& c, NodeId id) {
 // The operator in place of the chain, or inside a longer chain a tensor of its own, dequantised behind.
 void emit(const LoweringContext& c, const Pair& p, const char* op, ir::Payload payload) {
   const NodeId id = p.chain.front();
-  if (p.out.stored.valid()) {
+  if (!p.inside) {
     c.emit(op, std::move(payload), {p.a.stored, p.b.stored}, p.out, {p.a.node, p.b.node}, p.chain);
     return;
   }
@@ -148,7 +149,7 @@ bool lower_add(const LoweringContext& c, NodeId id) {
   auto p = match(c, id);
   if (!p) return false;
   const bool negate = c.graph.node(id).op == "Sub";
-  if (!p->out.stored.valid()) {
+  if (p->inside) {
     const auto partial = partial_sum(p->a, p->b, negate, p->out);
     if (!partial) {
       c.note(id, "the partial sum does not fit 8 bits at a step near the result's");
@@ -167,7 +168,7 @@ bool lower_multiply(const LoweringContext& c, NodeId id) {
   if (lower_scaling(c, id)) return true;
   const auto p = c.graph.node(id).op == "Mul" ? match(c, id) : std::nullopt;
   if (!p) return false;
-  if (!p->out.stored.valid()) {
+  if (p->inside) {
     c.note(id, "its result is not quantised to 8 bits (or also used in float)");
     return false;
   }

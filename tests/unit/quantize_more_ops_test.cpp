@@ -127,6 +127,20 @@ TEST_CASE("A product with or a division by a positive scalar is a change of scal
   agrees(m, g);
 }
 
+TEST_CASE("Views joined into one by an earlier pass are lowered like any other") {
+  OnnxModel m;
+  m.input("x", {2, 6, 1, 1}).output("y_q");
+  test::quantise<int8_t>(m, "x", "x", 0.53f, 7);
+  m.constant<int64_t>("rows", {2}, {2, 6}).constant<int64_t>("map", {4}, {2, 6, 1, 1});
+  m.node("Reshape", "flat", {"x_dq", "rows"}, {"f"});
+  m.node("Unsqueeze", "deep", {"f", "axes"}, {"d"});
+  m.constant<int64_t>("axes", {1}, {2});
+  test::quantise<int8_t>(m, "d", "y", 0.53f, 7);
+  const ir::Graph g = lower(m);
+  CHECK(operators(g) == Names{"reshape"});
+  agrees(m, g, 0);
+}
+
 TEST_CASE("Channel shuffles one behind the other, and transpositions that undo each other, are one qtake or nothing") {
   OnnxModel m;
   m.input("x", {2, 6, 3, 5}).output("y_q");
