@@ -54,11 +54,15 @@ int command_ops(const Options& options, bool markdown) {
   std::optional<HwConfig> hw;
   if (!options.hw.empty()) hw = load_hwconfig(find_hw_file(options.hw));
   std::vector<Row> rows{{"operator", "domain", "opset", "accelerator", "limits"}};
-  for (const onnx_import::OperatorInfo& o : onnx_import::known_operators()) rows.push_back(row_of(o, hw ? &*hw : nullptr));
+  for (const onnx_import::OperatorInfo& o : onnx_import::known_operators())
+    rows.push_back(row_of(o, hw ? &*hw : nullptr));
   markdown ? print_markdown(std::move(rows)) : print_text(rows);
-  std::printf("\nAccelerator operators need 8-bit operands (int8 or uint8, any zero point; QuantizeLinear and DequantizeLinear\n"
-              "around them, or a float network that dlc quantises itself). Whatever an accelerator lacks, and float, runs\n"
-              "on the host's reference backend, named with the reason in the report.\n");
+  std::printf(
+      "\nAccelerator operators need 8-bit operands (int8 or uint8, any zero point; QuantizeLinear and "
+      "DequantizeLinear\n"
+      "around them, or a float network that dlc quantises itself). Whatever an accelerator lacks, and float, "
+      "runs\n"
+      "on the host's reference backend, named with the reason in the report.\n");
   return 0;
 }
 

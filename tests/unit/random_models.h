@@ -1,4 +1,5 @@
-// Random ONNX models: layers of every kind, chained, in the three forms that users bring (float, Q/DQ, QOperator).
+// Random ONNX models: layers of every kind, chained, in the three forms that users bring (float, Q/DQ,
+// QOperator).
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -127,7 +128,8 @@ class ModelBuilder {
   std::string fresh(const std::string& stem) { return stem + std::to_string(count_++); }
   bool quantised() const { return form_ != Form::float32; }
 
-  void note(const std::string& op, const std::string& x, const accel_test::WindowSpec& w = {}, int64_t groups = 1) {
+  void note(const std::string& op, const std::string& x, const accel_test::WindowSpec& w = {},
+            int64_t groups = 1) {
     text += op + " of " + ir::shape_text(shape(x));
     for (int64_t v : {w.kh, w.kw, w.sh, w.sw, w.dh, w.dw, w.top, w.left, w.bottom, w.right, groups})
       text += ' ' + std::to_string(v);
@@ -189,7 +191,8 @@ class ModelBuilder {
   // ---- constants
   std::vector<float> floats(size_t n, double amplitude) {
     std::vector<float> v(n);
-    for (float& f : v) f = static_cast<float>(amplitude * (static_cast<double>(random.range(-1000, 1000)) / 1000));
+    for (float& f : v)
+      f = static_cast<float>(amplitude * (static_cast<double>(random.range(-1000, 1000)) / 1000));
     return v;
   }
 
@@ -198,7 +201,8 @@ class ModelBuilder {
     const bool per_channel = random.chance(60) && shape[static_cast<size_t>(axis)] > 1;
     const int64_t count = per_channel ? shape[static_cast<size_t>(axis)] : 1;
     std::vector<float> scales;
-    for (int64_t i = 0; i < count; ++i) scales.push_back(0.008f * static_cast<float>(random.range(60, 140)) / 100);
+    for (int64_t i = 0; i < count; ++i)
+      scales.push_back(0.008f * static_cast<float>(random.range(60, 140)) / 100);
     const Dims p = per_channel ? Dims{count} : Dims{};
     m.constant<float>(name + "_ws", p, scales);
     const auto n = static_cast<size_t>(ir::element_count(shape)), channels = static_cast<size_t>(count);
@@ -222,7 +226,8 @@ class ModelBuilder {
       return name;
     }
     stored_weights(name, shape, axis);
-    test::set(m.node("DequantizeLinear", name + ".DQ", {name + "_w", name + "_ws", name + "_wz"}, {name}), "axis", axis);
+    test::set(m.node("DequantizeLinear", name + ".DQ", {name + "_w", name + "_ws", name + "_wz"}, {name}),
+              "axis", axis);
     return name;
   }
 
@@ -238,10 +243,13 @@ class ModelBuilder {
                                             const std::string& y, int64_t biases) {
     const std::string s = stem(x);
     stored_weights(y, weight, axis);
-    amplitude_[y] = 1 + amplitude_.at(x) * std::sqrt(static_cast<double>(ir::element_count(weight)) /
-                                                     static_cast<double>(weight[static_cast<size_t>(axis)])) * 0.6;
+    amplitude_[y] = 1 + amplitude_.at(x) *
+                            std::sqrt(static_cast<double>(ir::element_count(weight)) /
+                                      static_cast<double>(weight[static_cast<size_t>(axis)])) *
+                            0.6;
     parameters(y, amplitude_[y]);
-    std::vector<std::string> in{stored(s), s + "_s", s + "_z", y + "_w", y + "_ws", y + "_wz", y + "_s", y + "_z"};
+    std::vector<std::string> in{stored(s), s + "_s",  s + "_z", y + "_w",
+                                y + "_ws", y + "_wz", y + "_s", y + "_z"};
     if (biases > 0 && random.chance(70)) {
       std::vector<int32_t> v;
       for (int64_t i = 0; i < biases; ++i) v.push_back(static_cast<int32_t>(random.range(-3000, 3000)));
@@ -290,20 +298,23 @@ class ModelBuilder {
     const auto size = [](int64_t in, int64_t stride, int64_t kernel, int64_t dilation, int64_t pads) {
       return (in - 1) * stride + (kernel - 1) * dilation + 1 - pads;
     };
-    if (size(s[2], w.sh, w.kh, w.dh, w.top + w.bottom) < 1 || size(s[3], w.sw, w.kw, w.dw, w.left + w.right) < 1)
+    if (size(s[2], w.sh, w.kh, w.dh, w.top + w.bottom) < 1 ||
+        size(s[3], w.sw, w.kw, w.dw, w.left + w.right) < 1)
       return "";
     note("ConvTranspose", x, w, groups);
     const Dims weight{s[1], random.range(1, 40 / groups + 1), w.kh, w.kw};
     const std::string y = fresh("t");
-    auto& n = m.node("ConvTranspose", y, {x, weights(weight, groups > 1 && weight[0] == groups ? 0 : 1),
-                                         bias(weight[1] * groups)}, {y});
+    auto& n = m.node(
+        "ConvTranspose", y,
+        {x, weights(weight, groups > 1 && weight[0] == groups ? 0 : 1), bias(weight[1] * groups)}, {y});
     test::set(n, "strides", {w.sh, w.sw});
     test::set(n, "dilations", {w.dh, w.dw});
     test::set(n, "pads", {w.top, w.left, w.bottom, w.right});
     test::set(n, "output_padding", {random.range(0, w.sh - 1), random.range(0, w.sw - 1)});
     test::set(n, "group", groups);
     amplitude_[y] = 1 + amplitude_.at(x) * 0.6 *
-                            std::sqrt(static_cast<double>(s[1] / groups * w.kh * w.kw) / static_cast<double>(w.sh * w.sw));
+                            std::sqrt(static_cast<double>(s[1] / groups * w.kh * w.kw) /
+                                      static_cast<double>(w.sh * w.sw));
     return rounded(activation(y));
   }
 
@@ -323,8 +334,8 @@ class ModelBuilder {
     const bool microsoft = average && form_ == Form::qoperator;
     if (microsoft) parameters(y, amplitude_.at(x));
     const std::string s_ = stem(x);
-    auto& n = microsoft ? m.node("QLinearAveragePool", y, {stored(s_), s_ + "_s", s_ + "_z", y + "_s", y + "_z"},
-                                 {stored(y)})
+    auto& n = microsoft ? m.node("QLinearAveragePool", y,
+                                 {stored(s_), s_ + "_s", s_ + "_z", y + "_s", y + "_z"}, {stored(y)})
                         : m.node(average ? "AveragePool" : "MaxPool", y, {x}, {y});
     if (microsoft) n.set_domain("com.microsoft");
     test::set(n, "kernel_shape", {w.kh, w.kw});
@@ -424,8 +435,8 @@ class ModelBuilder {
     }
     parameters(y, amplitude_[y]);
     const std::string p = stem(first), q = stem(second);
-    m.node("QLinear" + op, y, {stored(p), p + "_s", p + "_z", stored(q), q + "_s", q + "_z", y + "_s", y + "_z"},
-           {stored(y)})
+    m.node("QLinear" + op, y,
+           {stored(p), p + "_s", p + "_z", stored(q), q + "_s", q + "_z", y + "_s", y + "_z"}, {stored(y)})
         .set_domain("com.microsoft");
     return dequantised(y);
   }
@@ -433,8 +444,8 @@ class ModelBuilder {
   std::string function(const std::string& x) {
     uses_table = true;
     note("function", x);
-    static const char* const ops[] = {"Sigmoid", "Tanh",     "HardSwish", "HardSigmoid", "LeakyRelu", "Elu", "Gelu",
-                                      "Mish",    "Softplus", "Selu",      "Celu",        "Softsign"};
+    static const char* const ops[] = {"Sigmoid", "Tanh", "HardSwish", "HardSigmoid", "LeakyRelu", "Elu",
+                                      "Gelu",    "Mish", "Softplus",  "Selu",        "Celu",      "Softsign"};
     const int64_t which = random.range(0, 13);
     const std::string y = fresh("s");
     amplitude_[y] = std::max(0.5, amplitude_.at(x) * 0.7);
@@ -471,12 +482,15 @@ class ModelBuilder {
     note("Resize", x);
     const std::string k = fresh("k"), y = fresh("z");
     const bool linear = random.chance(60);
-    m.constant<float>(k, {4}, {1, 1, static_cast<float>(random.range(1, 3)), static_cast<float>(random.range(1, 3))});
+    m.constant<float>(k, {4},
+                      {1, 1, static_cast<float>(random.range(1, 3)), static_cast<float>(random.range(1, 3))});
     auto& n = m.node("Resize", y, {x, "", k}, {y});
     test::set_text(n, "mode", linear ? "linear" : "nearest");
     if (linear)
       test::set_text(n, "coordinate_transformation_mode",
-                     random.chance(50) ? "half_pixel" : random.chance(50) ? "pytorch_half_pixel" : "asymmetric");
+                     random.chance(50)   ? "half_pixel"
+                     : random.chance(50) ? "pytorch_half_pixel"
+                                         : "asymmetric");
     amplitude_[y] = amplitude_.at(x);
     return linear ? rounded(y) : moved(y, x);
   }
@@ -484,12 +498,14 @@ class ModelBuilder {
   std::string concat(const std::string& x) {
     const Dims s = shape(x);
     note("Concat", x);
-    const auto axis = static_cast<size_t>(random.chance(60) ? 1 : random.range(0, static_cast<int64_t>(s.size()) - 1));
+    const auto axis =
+        static_cast<size_t>(random.chance(60) ? 1 : random.range(0, static_cast<int64_t>(s.size()) - 1));
     std::vector<std::string> parts{x};
     for (int64_t i = random.range(1, 2); i > 0; --i) {
       Dims other = s;
       other[axis] = random.range(1, axis == 1 ? 24 : 3);
-      parts.push_back(random.chance(30) && s.size() == 4 && axis == 1 ? conv(x, other[1], 1, true) : input(other));
+      parts.push_back(random.chance(30) && s.size() == 4 && axis == 1 ? conv(x, other[1], 1, true)
+                                                                      : input(other));
     }
     if (random.chance(50)) std::swap(parts.front(), parts.back());
     const std::string y = fresh("j");
