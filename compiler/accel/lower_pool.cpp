@@ -1,6 +1,6 @@
 // Maximum and average pooling on VECTOR. Border windows are smaller, so they are instructions of their own;
-// an average's divisor is the immediate multiplier of its instruction. A window that does not fit ACT is read in parts;
-// their results lie in ACC until the last one is there.
+// an average's divisor is the immediate multiplier of its instruction. A window that does not fit ACT is read
+// in parts; their results lie in ACC until the last one is there.
 #include <algorithm>
 
 #include "compiler/accel/lowering.h"
@@ -54,7 +54,8 @@ class PoolLowering {
                 columns = classes_by_output(columns_, box.columns)[0].taps;
     const int64_t across = ceil_div(columns.size(), l_.tiling.kernel_columns);
     const int64_t parts = ceil_div(rows.size(), l_.tiling.kernel_rows) * across;
-    const int acc = l_.graph.add_buffer(Memory::acc, ceil_div(parts * ag, hw_.acc_groups()), "partial results", l_.layer);
+    const int acc =
+        l_.graph.add_buffer(Memory::acc, ceil_div(parts * ag, hw_.acc_groups()), "partial results", l_.layer);
     for (int64_t i = 0; i < parts; ++i) {
       const int64_t first_row = rows.begin + i / across * l_.tiling.kernel_rows,
                     first_column = columns.begin + i % across * l_.tiling.kernel_columns;
@@ -69,7 +70,8 @@ class PoolLowering {
                                                 columns_.position(box.columns.begin, kw.begin)) *
                                           ag);
       v.d_address = static_cast<uint32_t>(i * ag);
-      l_.add_vector(v, {.a = in.buffer, .d = acc}, {{ag, 1, 0, 1, 0, 0}}, taps(kh, kw, in), "part of a window");
+      l_.add_vector(v, {.a = in.buffer, .d = acc}, {{ag, 1, 0, 1, 0, 0}}, taps(kh, kw, in),
+                    "part of a window");
     }
     const ActView out = l_.write_box(p_.y, box);
     isa::Vector v;
@@ -77,7 +79,8 @@ class PoolLowering {
     v.a_source = isa::VectorSource::acc;
     set_result(v, rows.size() * columns.size());
     v.d_address = static_cast<uint32_t>(out.at(box.blocks.begin, box.rows.begin, box.columns.begin) * ag);
-    l_.add_vector(v, {.a = acc, .d = out.buffer}, {{ag, 1, 0, 1, 0, 0}}, {{parts, ag, 0, 0, 0, 0}}, "window of parts");
+    l_.add_vector(v, {.a = acc, .d = out.buffer}, {{ag, 1, 0, 1, 0, 0}}, {{parts, ag, 0, 0, 0, 0}},
+                  "window of parts");
     l_.finish_box(p_.y, box, out, "row " + std::to_string(box.rows.begin));
   }
 

@@ -104,11 +104,7 @@ bool join_views(Graph& graph, NodeId id) {
   Node& n = graph.node(id);
   n.op = "Reshape";
   n.attributes.clear();
-  ir::Tensor dims(ir::ElementType::int64, {static_cast<int64_t>(shape.size())});
-  std::copy(shape.begin(), shape.end(), dims.data<int64_t>().begin());
-  const std::string name = n.name + ".shape";
-  graph.set_input(id, 0, x);
-  graph.set_input(id, 1, graph.add_constant(graph.unique_value_name(name), dims));
+  graph.set_input(id, 0, x);  // its only input: the shape is the output's (canonical form)
   if (graph.consumers(between).empty() && !graph.is_output(between)) {
     const std::vector<std::string> before = graph.node(inner).onnx_nodes;
     std::vector<std::string>& names = graph.node(id).onnx_nodes;

@@ -13,12 +13,43 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-constexpr std::string_view kElementwise[] = {
-    "Abs",      "Add",  "Ceil", "Celu",       "Clip", "Cos",         "Div",       "Elu",
-    "Erf",      "Exp",  "Floor", "Gelu",      "HardSigmoid", "HardSwish", "Identity", "LeakyRelu",
-    "Log",      "Max",  "Min",  "Mish",       "Mul",  "Neg",         "PRelu",     "Pow",
-    "Reciprocal", "Relu", "Round", "Selu",    "Sigmoid", "Sign",     "Sin",       "Softplus",
-    "Softsign", "Sqrt", "Sub",  "Tanh",       "ThresholdedRelu"};
+constexpr std::string_view kElementwise[] = {"Abs",
+                                             "Add",
+                                             "Ceil",
+                                             "Celu",
+                                             "Clip",
+                                             "Cos",
+                                             "Div",
+                                             "Elu",
+                                             "Erf",
+                                             "Exp",
+                                             "Floor",
+                                             "Gelu",
+                                             "HardSigmoid",
+                                             "HardSwish",
+                                             "Identity",
+                                             "LeakyRelu",
+                                             "Log",
+                                             "Max",
+                                             "Min",
+                                             "Mish",
+                                             "Mul",
+                                             "Neg",
+                                             "PRelu",
+                                             "Pow",
+                                             "Reciprocal",
+                                             "Relu",
+                                             "Round",
+                                             "Selu",
+                                             "Sigmoid",
+                                             "Sign",
+                                             "Sin",
+                                             "Softplus",
+                                             "Softsign",
+                                             "Sqrt",
+                                             "Sub",
+                                             "Tanh",
+                                             "ThresholdedRelu"};
 constexpr std::string_view kClamps[] = {"Clip", "Identity", "Relu"};
 constexpr std::string_view kCombinations[] = {"Add", "Max", "Min", "Mul", "Sub"};
 

@@ -19,8 +19,8 @@ bool is_clamp(const ir::Node& node);
 // A constant of one element: float32, or dequantised.
 bool is_scalar_constant(const ir::Graph& graph, ir::ValueId value);
 
-// Whether the function that these nodes compute together needs a table. VECTOR does clamps, positive scalings and
-// single combinations with a quantised operand without one, on every machine.
+// Whether the function that these nodes compute together needs a table. VECTOR does clamps, positive scalings
+// and single combinations with a quantised operand without one, on every machine.
 bool needs_table(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes);
 
 }  // namespace dlc::quantize

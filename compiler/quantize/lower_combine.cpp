@@ -1,5 +1,5 @@
-// Elementwise operators of quantised tensors: Add, Sub -> qadd; Mul, Max, Min -> qbinary; products with a scalar,
-// PRelu.
+// Elementwise operators of quantised tensors: Add, Sub -> qadd; Mul, Max, Min -> qbinary; products with a
+// scalar, PRelu.
 #include <algorithm>
 #include <cmath>
 
@@ -20,17 +20,19 @@ struct Pair {
   Dequantised a, b;
   Requantised out;
   std::vector<NodeId> chain;  // the operator, activations, the QuantizeLinear
+  bool inside = false;        // of a longer chain of the same operator, which `out` is the end of
 };
 
-// The quantisation at the end of a chain of the same operator (Max of Max of ...), each the only use of the one
-// before. `stored` and `nodes` are its last result's.
+// The quantisation at the end of a chain of the same operator (Max of Max of ...), each the only use of the
+// one before. `stored` and `nodes` are its last result's.
 std::optional<Requantised> end_of_chain(const LoweringContext& c, NodeId id) {
   const std::string op = c.graph.node(id).op;
   ValueId v = c.graph.node(id).outputs[0];
   while (true) {
     if (const auto out = requantised(c.graph, v)) return out;
     const auto use = c.graph.single_use(v);
-    if (!use || c.graph.node(use->node).op != op || !c.graph.node(use->node).domain.empty()) return std::nullopt;
+    if (!use || c.graph.node(use->node).op != op || !c.graph.node(use->node).domain.empty())
+      return std::nullopt;
     v = c.graph.node(use->node).outputs[0];
   }
 }
@@ -44,16 +46,18 @@ Reals range_of(const Dequantised& d) {
   return {(lowest - d.zero) * d.scale, (lowest + 255 - d.zero) * d.scale};
 }
 
-// The quantisation of a partial sum: it holds every sum of a and b. Nothing where its step is much larger than the
-// result's.
-std::optional<Requantised> partial_sum(const Dequantised& a, const Dequantised& b, bool negate, Requantised out) {
+// The quantisation of a partial sum: it holds every sum of a and b. Nothing where its step is much larger
+// than the result's.
+std::optional<Requantised> partial_sum(const Dequantised& a, const Dequantised& b, bool negate,
+                                       Requantised out) {
   const Reals x = range_of(a), y = range_of(b);
   const double low = x.low + (negate ? -y.high : y.low), high = x.high + (negate ? -y.low : y.high);
   const double scale = std::max(out.scale, static_cast<double>(static_cast<float>((high - low) / 255)));
   if (scale > 2 * out.scale) return std::nullopt;
   const int lowest = out.type == ir::ElementType::int8 ? -128 : 0;
   out.scale = scale;
-  out.zero = static_cast<int32_t>(std::clamp(lowest - std::nearbyint(low / scale), lowest + 0.0, lowest + 255.0));
+  out.zero =
+      static_cast<int32_t>(std::clamp(lowest - std::nearbyint(low / scale), lowest + 0.0, lowest + 255.0));
   return out;
 }
 
@@ -77,7 +81,9 @@ std::optional<Pair> match(const LoweringContext& c, NodeId id) {
     const ir::Value& v = c.graph.value(d->stored);
     const bool repeated = shape.size() == 3 && v.shape.size() == 3 && v.shape[1] != shape[1];
     if ((v.shape.size() != shape.size() || repeated) && !v.is_constant()) {
-      c.note(id, "an operand of another rank, or along dimension 1 of three, that is not constant would be broadcast");
+      c.note(id,
+             "an operand of another rank, or along dimension 1 of three, that is not constant would be "
+             "broadcast");
       return std::nullopt;
     }
   }
@@ -85,7 +91,7 @@ std::optional<Pair> match(const LoweringContext& c, NodeId id) {
   if (own) {
     p.chain.insert(p.chain.end(), out->nodes.begin(), out->nodes.end());
   } else {  // inside a chain: a tensor of its own, without the activations at the end
-    p.out.stored = {};
+    p.inside = true;
     p.out.low = out->type == ir::ElementType::int8 ? -128 : 0;
     p.out.high = p.out.low + 255;
   }
@@ -96,7 +102,7 @@ std::optional<Pair> match(const LoweringContext& c, NodeId id) {
 // The operator in place of the chain, or inside a longer chain a tensor of its own, dequantised behind.
 void emit(const LoweringContext& c, const Pair& p, const char* op, ir::Payload payload) {
   const NodeId id = p.chain.front();
-  if (p.out.stored.valid()) {
+  if (!p.inside) {
     c.emit(op, std::move(payload), {p.a.stored, p.b.stored}, p.out, {p.a.node, p.b.node}, p.chain);
     return;
   }
@@ -148,7 +154,7 @@ bool lower_add(const LoweringContext& c, NodeId id) {
   auto p = match(c, id);
   if (!p) return false;
   const bool negate = c.graph.node(id).op == "Sub";
-  if (!p->out.stored.valid()) {
+  if (p->inside) {
     const auto partial = partial_sum(p->a, p->b, negate, p->out);
     if (!partial) {
       c.note(id, "the partial sum does not fit 8 bits at a step near the result's");
@@ -167,13 +173,19 @@ bool lower_multiply(const LoweringContext& c, NodeId id) {
   if (lower_scaling(c, id)) return true;
   const auto p = c.graph.node(id).op == "Mul" ? match(c, id) : std::nullopt;
   if (!p) return false;
-  if (!p->out.stored.valid()) {
+  if (p->inside) {
     c.note(id, "its result is not quantised to 8 bits (or also used in float)");
     return false;
   }
   const numerics::FixedPoint f = to_fixed_point(p->a.scale * p->b.scale / p->out.scale);
-  const QBinary q{QBinary::Kind::multiply, p->a.zero, p->b.zero, f.multiplier, f.shift,
-                  p->out.zero,             p->out.low, p->out.high};
+  const QBinary q{QBinary::Kind::multiply,
+                  p->a.zero,
+                  p->b.zero,
+                  f.multiplier,
+                  f.shift,
+                  p->out.zero,
+                  p->out.low,
+                  p->out.high};
   emit(c, *p, "qbinary", q);
   return true;
 }
@@ -198,8 +210,9 @@ bool lower_select(const LoweringContext& c, NodeId id) {
   return true;
 }
 
-// One slope for each channel: max(x, 0) + slope min(x, 0). One of the two terms is 0 at every element, so each is
-// rounded once. The second one is a depthwise 1x1 convolution with weights of 1 or -1 and the slope in its rescale.
+// One slope for each channel: max(x, 0) + slope min(x, 0). One of the two terms is 0 at every element, so
+// each is rounded once. The second one is a depthwise 1x1 convolution with weights of 1 or -1 and the slope
+// in its rescale.
 bool lower_prelu(const LoweringContext& c, NodeId id) {
   const Node node = c.graph.node(id);
   const auto x = dequantised(c.graph, node.inputs[0]);
@@ -209,7 +222,8 @@ bool lower_prelu(const LoweringContext& c, NodeId id) {
   const ir::Shape shape = c.graph.value(node.inputs[0]).shape, slope = c.graph.value(node.inputs[1]).shape;
   const auto channels = shape.size() < 2 ? 0 : shape[1];
   const bool by_channel = slopes && static_cast<int64_t>(slopes->size()) == channels &&
-                          slope.size() + 1 >= shape.size() && slope[slope.size() + 1 - shape.size()] == channels;
+                          slope.size() + 1 >= shape.size() &&
+                          slope[slope.size() + 1 - shape.size()] == channels;
   if (!out || !by_channel || (shape.size() != 2 && shape.size() != 4)) {
     c.note(id, !out          ? "its result is not quantised to 8 bits (or also used in float)"
                : !by_channel ? "its slopes are not constant, one for each channel"

@@ -49,16 +49,16 @@ bool lower_concat(const LoweringContext& c, NodeId id) {
   if (!all) return lower_movement(c, id);
   const auto axis = static_cast<size_t>(c.graph.node(id).attribute<int64_t>("axis"));
   const bool stored = !all->front().node.valid();
-  const bool equal = stored || std::all_of(all->begin(), all->end(), [&](const Dequantised& d) {
-    return d.scale == all->front().scale && d.zero == all->front().zero && d.type == all->front().type;
-  });
+  const bool equal =
+      stored || std::all_of(all->begin(), all->end(), [&](const Dequantised& d) {
+        return d.scale == all->front().scale && d.zero == all->front().zero && d.type == all->front().type;
+      });
   std::vector<ValueId> parts;
   if (equal) {
     for (const Dequantised& d : *all) parts.push_back(d.stored);
     const QPlace q = concatenation(c.graph, parts, axis);
-    move_stored(c, id, all->front(), [&](size_t, ir::Value v) {
-      return add_node(c, "qplace", q, parts, std::move(v), id);
-    });
+    move_stored(c, id, all->front(),
+                [&](size_t, ir::Value v) { return add_node(c, "qplace", q, parts, std::move(v), id); });
     return true;
   }
   const auto out = requantised(c.graph, c.graph.node(id).outputs[0]);
@@ -123,9 +123,8 @@ bool lower_gather(const LoweringContext& c, NodeId id) {
     q.channels.push_back(at < 0 ? at + channels : at);
   }
   if (q.channels.empty()) return false;
-  move_stored(c, id, *x, [&](size_t, ir::Value v) {
-    return add_node(c, "qtake", q, {x->stored}, std::move(v), id);
-  });
+  move_stored(c, id, *x,
+              [&](size_t, ir::Value v) { return add_node(c, "qtake", q, {x->stored}, std::move(v), id); });
   return true;
 }
 
@@ -200,14 +199,15 @@ Ints transposed(const Ints& of, const ir::Shape& shape, const Ints& perm) {
   return result;
 }
 
-// Channel c of the result is channel source[c] of the (N,C,H,W) tensor that `chain` (views and transpositions, first
-// to last) begins with; empty if more than the channels moves.
+// Channel c of the result is channel source[c] of the (N,C,H,W) tensor that `chain` (views and
+// transpositions, first to last) begins with; empty if more than the channels moves.
 Ints shuffled_channels(const Graph& graph, const std::vector<NodeId>& chain, const ir::Shape& whole) {
   Ints order(static_cast<size_t>(ir::element_count(whole)));
   std::iota(order.begin(), order.end(), int64_t{0});
   for (NodeId id : chain) {
     const Node& n = graph.node(id);
-    if (n.is("Transpose")) order = transposed(order, graph.value(n.inputs[0]).shape, n.attribute<Ints>("perm"));
+    if (n.is("Transpose"))
+      order = transposed(order, graph.value(n.inputs[0]).shape, n.attribute<Ints>("perm"));
   }
   const int64_t map = whole[2] * whole[3];
   Ints source;
@@ -225,7 +225,8 @@ std::vector<NodeId> shuffle_ending_with(const Graph& graph, NodeId last, Ints& c
   const ir::Shape whole = graph.value(graph.node(last).outputs[0]).shape;
   std::vector<NodeId> chain, best;
   bool moves = false;
-  for (NodeId id = last; id.valid() && is_movement(graph.node(id)); id = graph.producer(graph.node(id).inputs[0])) {
+  for (NodeId id = last; id.valid() && is_movement(graph.node(id));
+       id = graph.producer(graph.node(id).inputs[0])) {
     chain.insert(chain.begin(), id);
     moves |= graph.node(id).is("Transpose");
     if (!moves || graph.value(graph.node(id).inputs[0]).shape != whole) continue;

@@ -1,6 +1,7 @@
-// Resize and Upsample of quantised maps. Nearest by integer factors moves bytes. Linear by any ratio whose weights
-// repeat with a short period is a depthwise convolution for each phase of the outputs (phases.h): the weights are
-// whole numbers over a common denominator, which goes into the rescale, so each result is rounded once.
+// Resize and Upsample of quantised maps. Nearest by integer factors moves bytes. Linear by any ratio whose
+// weights repeat with a short period is a depthwise convolution for each phase of the outputs (phases.h): the
+// weights are whole numbers over a common denominator, which goes into the rescale, so each result is rounded
+// once.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -50,8 +51,8 @@ std::optional<Coordinate> coordinate_of(const Node& node, size_t axis, int64_t i
   return Coordinate{2 * d, d - n, 2 * n};
 }
 
-// Phases of one axis; `taps` are weights over `divisor[phase]`. Elements beyond the map (`before`, `after` of them)
-// repeat its edge.
+// Phases of one axis; `taps` are weights over `divisor[phase]`. Elements beyond the map (`before`, `after` of
+// them) repeat its edge.
 struct LinearAxis {
   int64_t period = 1, before = 0, after = 0;
   std::vector<AxisPhase> phases;
@@ -64,7 +65,8 @@ LinearAxis linear_axis(const Coordinate& x, int64_t in, int64_t out) {
   axis.period = x.divisor / common;
   for (int64_t r = 0; r < std::min(axis.period, out); ++r) {
     const int64_t at = x.step * r + x.offset;
-    const auto low = static_cast<int64_t>(std::floor(static_cast<double>(at) / static_cast<double>(x.divisor)));
+    const auto low =
+        static_cast<int64_t>(std::floor(static_cast<double>(at) / static_cast<double>(x.divisor)));
     const int64_t rest = at - low * x.divisor, unit = std::gcd(rest, x.divisor);
     AxisPhase p;
     p.first = r;
@@ -84,7 +86,8 @@ LinearAxis linear_axis(const Coordinate& x, int64_t in, int64_t out) {
 
 int64_t largest_weight(const LinearAxis& axis) {
   int64_t most = 1;
-  for (const AxisPhase& p : axis.phases) most = std::max(most, *std::max_element(p.taps.begin(), p.taps.end()));
+  for (const AxisPhase& p : axis.phases)
+    most = std::max(most, *std::max_element(p.taps.begin(), p.taps.end()));
   return most;
 }
 
@@ -121,15 +124,17 @@ ValueId repeat_edges(const LoweringContext& c, ValueId x, const LinearAxis& rows
       v.name = name + ".edge";
       parts.push_back(v.shape == shape ? x : add_node(c, "qtake", take, {x}, v, like));
     }
-  v.shape = {shape[0], shape[1], shape[2] + rows.before + rows.after, shape[3] + columns.before + columns.after};
+  v.shape = {shape[0], shape[1], shape[2] + rows.before + rows.after,
+             shape[3] + columns.before + columns.after};
   v.name = name + ".edges";
   return add_node(c, "qplace", place, parts, std::move(v), like);
 }
 
 // The weights of one phase for every channel, depthwise.
 ir::Tensor phase_weights(const AxisPhase& rows, const AxisPhase& columns, int64_t channels, bool fits_int8) {
-  ir::Tensor t(fits_int8 ? ir::ElementType::int8 : ir::ElementType::uint8,
-               {channels, 1, static_cast<int64_t>(rows.taps.size()), static_cast<int64_t>(columns.taps.size())});
+  ir::Tensor t(
+      fits_int8 ? ir::ElementType::int8 : ir::ElementType::uint8,
+      {channels, 1, static_cast<int64_t>(rows.taps.size()), static_cast<int64_t>(columns.taps.size())});
   size_t to = 0;
   for (int64_t channel = 0; channel < channels; ++channel)
     for (int64_t h : rows.taps)
@@ -149,10 +154,12 @@ bool lower_linear(const LoweringContext& c, NodeId id, const Dequantised& x) {
   if (!out) return refuse(c, id, "its result is not quantised to 8 bits (or also used in float)");
   const auto h = coordinate_of(node, 0, from[2], to[2]), w = coordinate_of(node, 1, from[3], to[3]);
   if (!h || !w) return refuse(c, id, "its scale is no ratio of small numbers");
-  const int64_t period = h->divisor / std::gcd(h->step, h->divisor) * (w->divisor / std::gcd(w->step, w->divisor));
+  const int64_t period =
+      h->divisor / std::gcd(h->step, h->divisor) * (w->divisor / std::gcd(w->step, w->divisor));
   if (period > kMaxPhases)
-    return refuse(c, id, "its weights repeat after " + std::to_string(period) + " results only, more than " +
-                             std::to_string(kMaxPhases));
+    return refuse(c, id,
+                  "its weights repeat after " + std::to_string(period) + " results only, more than " +
+                      std::to_string(kMaxPhases));
   const LinearAxis rows = linear_axis(*h, from[2], to[2]), columns = linear_axis(*w, from[3], to[3]);
   if (std::max({rows.before, rows.after, columns.before, columns.after}) > 1)
     return refuse(c, id, "it reads more than one element beyond an edge");
@@ -192,13 +199,14 @@ bool lower_linear(const LoweringContext& c, NodeId id, const Dequantised& x) {
   return true;
 }
 
-// Whether the nearest source of output o is o / factor: every coordinate convention but those that stretch the
-// corners or round asymmetric coordinates.
+// Whether the nearest source of output o is o / factor: every coordinate convention but those that stretch
+// the corners or round asymmetric coordinates.
 bool is_plain_nearest(const Node& node) {
   const auto coordinates = node.attribute<std::string>("coordinate_transformation_mode", "asymmetric");
   const auto nearest = node.attribute<std::string>("nearest_mode", "floor");
   return (coordinates == "asymmetric" && nearest == "floor") ||
-         (coordinates == "half_pixel" && (nearest == "round_prefer_floor" || nearest == "round_prefer_ceil")) ||
+         (coordinates == "half_pixel" &&
+          (nearest == "round_prefer_floor" || nearest == "round_prefer_ceil")) ||
          (coordinates == "pytorch_half_pixel" && nearest != "floor" && nearest != "ceil");
 }
 
@@ -213,8 +221,9 @@ bool lower_resize(const LoweringContext& c, NodeId id) {
   const int64_t sh = to[2] / from[2], sw = to[3] / from[3];
   if (!is_plain_nearest(node) || to[0] != from[0] || to[1] != from[1] || sh < 1 || sw < 1 ||
       sh * from[2] != to[2] || sw * from[3] != to[3])
-    return refuse(c, id, "nearest resize is lowered by integer factors, to the nearest element by half_pixel or "
-                         "asymmetric coordinates");
+    return refuse(c, id,
+                  "nearest resize is lowered by integer factors, to the nearest element by half_pixel or "
+                  "asymmetric coordinates");
   const std::vector<ValueId> phases(static_cast<size_t>(sh * sw), x->stored);
   move_stored(c, id, *x, [&](size_t, ir::Value v) {
     return add_node(c, "qplace", interleaving(sh, sw), phases, std::move(v), id);

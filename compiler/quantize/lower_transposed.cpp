@@ -1,5 +1,6 @@
-// ConvTranspose on quantised operands -> a qconv for each phase of the outputs (stride x stride of them, phases.h),
-// their results interleaved by a qplace. Every output belongs to one phase, so its sum is the direct one.
+// ConvTranspose on quantised operands -> a qconv for each phase of the outputs (stride x stride of them,
+// phases.h), their results interleaved by a qplace. Every output belongs to one phase, so its sum is the
+// direct one.
 #include "compiler/quantize/operands.h"
 #include "compiler/quantize/phases.h"
 #include "compiler/quantize/product.h"
@@ -12,9 +13,9 @@ using ir::NodeId;
 using ir::ValueId;
 using Ints = std::vector<int64_t>;
 
-// The weight (IC, OC/groups, KH, KW) with its scales: one, or one for each output channel of a group (axis 1; the
-// groups share them), or for each group (axis 0, groups of one input channel). In `w.scale` one for each output
-// channel.
+// The weight (IC, OC/groups, KH, KW) with its scales: one, or one for each output channel of a group (axis 1;
+// the groups share them), or for each group (axis 0, groups of one input channel). In `w.scale` one for each
+// output channel.
 std::optional<Weight> transposed_weight(const LoweringContext& c, NodeId id, int64_t groups) {
   const Node& node = c.graph.node(id);
   const ir::Shape& shape = c.graph.value(node.inputs[1]).shape;
@@ -74,8 +75,16 @@ bool lower_conv_transpose(const LoweringContext& c, NodeId id) {
   const auto groups = node.attribute<int64_t>("group", 1);
   const auto w = transposed_weight(c, id, groups);
   if (!w) return false;
-  Product p{id, *x, *w, as_convolution(c.graph.value(w->stored), groups), {}, node.outputs[0], {}, 1,
-            {x->node, w->node}, {id}};
+  Product p{id,
+            *x,
+            *w,
+            as_convolution(c.graph.value(w->stored), groups),
+            {},
+            node.outputs[0],
+            {},
+            1,
+            {x->node, w->node},
+            {id}};
   if (!read_bias(c, p, 2)) return false;
   p.conv.groups = groups;
   match_bias_add(c.graph, p, p.weight.shape[0], 2);

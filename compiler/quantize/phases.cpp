@@ -20,7 +20,8 @@ AxisWindow window_of(const AxisPhase& p, int64_t in) {
 
 }  // namespace
 
-void set_window(ir::QConv& conv, const AxisPhase& rows, const AxisPhase& columns, int64_t in_h, int64_t in_w) {
+void set_window(ir::QConv& conv, const AxisPhase& rows, const AxisPhase& columns, int64_t in_h,
+                int64_t in_w) {
   const AxisWindow h = window_of(rows, in_h), w = window_of(columns, in_w);
   conv.kernel = {h.kernel, w.kernel};
   conv.stride = {h.stride, w.stride};

@@ -1,5 +1,6 @@
-// Operators that raise the resolution, as convolutions of the input: every output position belongs to one phase
-// (its remainder modulo the period), and the positions of a phase read a window that slides over the input.
+// Operators that raise the resolution, as convolutions of the input: every output position belongs to one
+// phase (its remainder modulo the period), and the positions of a phase read a window that slides over the
+// input.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -27,7 +28,8 @@ void place_phase(ir::QPlace& place, const AxisPhase& rows, const AxisPhase& colu
                  int64_t column_period);
 
 // Phases of a transposed convolution along one axis: output o gets input i through tap k where
-// o = i * stride + k * dilation - pad. The taps are kernel indices in the order in which the window reads them.
+// o = i * stride + k * dilation - pad. The taps are kernel indices in the order in which the window reads
+// them.
 std::vector<AxisPhase> transposed_phases(int64_t out, int64_t kernel, int64_t stride, int64_t dilation,
                                          int64_t pad);
 

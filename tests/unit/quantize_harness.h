@@ -25,7 +25,8 @@ inline ir::Graph lower(const OnnxModel& m, std::string* notes = nullptr) {
 inline std::vector<std::string> operators(const ir::Graph& g) {
   std::vector<std::string> names;
   for (ir::NodeId id : g.topological_order())
-    if (!g.node(id).is("QuantizeLinear") && !g.node(id).is("DequantizeLinear")) names.push_back(g.node(id).op);
+    if (!g.node(id).is("QuantizeLinear") && !g.node(id).is("DequantizeLinear"))
+      names.push_back(g.node(id).op);
   return names;
 }
 

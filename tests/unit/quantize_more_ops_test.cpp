@@ -1,5 +1,5 @@
-// PRelu, operators of many operands, products of more than two dimensions, pools in ceil mode: the integer graph
-// against the float Q/DQ graph.
+// PRelu, operators of many operands, products of more than two dimensions, pools in ceil mode: the integer
+// graph against the float Q/DQ graph.
 #include <catch2/catch.hpp>
 
 #include "tests/unit/quantize_harness.h"
@@ -8,10 +8,12 @@ using namespace dlc;
 using test::agrees;
 using test::lower;
 using test::Names;
-using test::operators;
 using test::OnnxModel;
+using test::operators;
 
-TEST_CASE("PRelu with a slope for each channel: its positive part and a depthwise convolution of the negative one") {
+TEST_CASE(
+    "PRelu with a slope for each channel: its positive part and a depthwise convolution of the negative "
+    "one") {
   OnnxModel m;
   m.input("x", {2, 5, 4, 3}).output("y_q");
   test::quantise<uint8_t>(m, "x", "x", 0.53f, 117);
@@ -98,7 +100,8 @@ TEST_CASE("Gemm with transA: the stored bytes are transposed in front of it") {
   agrees(m, g);
 }
 
-TEST_CASE("Average pools in ceil mode that count the padding divide by what their window has of map and padding") {
+TEST_CASE(
+    "Average pools in ceil mode that count the padding divide by what their window has of map and padding") {
   OnnxModel m(19);
   m.input("x", {1, 3, 8, 7}).output("y_q");
   test::quantise<uint8_t>(m, "x", "x", 0.53f, 117);
@@ -114,7 +117,8 @@ TEST_CASE("Average pools in ceil mode that count the padding divide by what thei
   agrees(m, g);
 }
 
-TEST_CASE("A product with or a division by a positive scalar is a change of scale, with other scalars a look-up") {
+TEST_CASE(
+    "A product with or a division by a positive scalar is a change of scale, with other scalars a look-up") {
   const std::string op = GENERATE("Mul", "Div", "Add");
   OnnxModel m;
   m.input("x", {1, 3, 4, 4}).output("y_q");
@@ -127,7 +131,23 @@ TEST_CASE("A product with or a division by a positive scalar is a change of scal
   agrees(m, g);
 }
 
-TEST_CASE("Channel shuffles one behind the other, and transpositions that undo each other, are one qtake or nothing") {
+TEST_CASE("Views joined into one by an earlier pass are lowered like any other") {
+  OnnxModel m;
+  m.input("x", {2, 6, 1, 1}).output("y_q");
+  test::quantise<int8_t>(m, "x", "x", 0.53f, 7);
+  m.constant<int64_t>("rows", {2}, {2, 6}).constant<int64_t>("map", {4}, {2, 6, 1, 1});
+  m.node("Reshape", "flat", {"x_dq", "rows"}, {"f"});
+  m.node("Unsqueeze", "deep", {"f", "axes"}, {"d"});
+  m.constant<int64_t>("axes", {1}, {2});
+  test::quantise<int8_t>(m, "d", "y", 0.53f, 7);
+  const ir::Graph g = lower(m);
+  CHECK(operators(g) == Names{"reshape"});
+  agrees(m, g, 0);
+}
+
+TEST_CASE(
+    "Channel shuffles one behind the other, and transpositions that undo each other, are one qtake or "
+    "nothing") {
   OnnxModel m;
   m.input("x", {2, 6, 3, 5}).output("y_q");
   test::quantise<int8_t>(m, "x", "x", 0.53f, 7);

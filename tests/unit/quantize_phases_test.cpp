@@ -75,11 +75,11 @@ TEST_CASE("ConvTranspose: a convolution for each phase, interleaved; equal to th
   };
   for (const auto& [t, phases] : cases) {
     const OnnxModel m = transposed(t);
-  const ir::Graph g = test::lower(m);
-  Names want(phases, "qconv");
-  if (phases > 1) want.push_back("qplace");
-  CHECK(test::operators(g) == want);
-  test::agrees(m, g);
+    const ir::Graph g = test::lower(m);
+    Names want(phases, "qconv");
+    if (phases > 1) want.push_back("qplace");
+    CHECK(test::operators(g) == want);
+    test::agrees(m, g);
   }
 }
 
@@ -99,9 +99,9 @@ TEST_CASE("ConvTranspose of single input channels takes scales along the groups"
 
 TEST_CASE("Linear Resize: depthwise convolutions with whole weights, interleaved; equal to the float graph") {
   const std::string coordinates = GENERATE("half_pixel", "pytorch_half_pixel", "asymmetric");
-  const std::vector<float> scales = GENERATE(std::vector<float>{2, 2}, std::vector<float>{4, 3},
-                                             std::vector<float>{1, 8}, std::vector<float>{1.5f, 2.5f},
-                                             std::vector<float>{0.5f, 0.5f});
+  const std::vector<float> scales =
+      GENERATE(std::vector<float>{2, 2}, std::vector<float>{4, 3}, std::vector<float>{1, 8},
+               std::vector<float>{1.5f, 2.5f}, std::vector<float>{0.5f, 0.5f});
   const OnnxModel m = resize({2, 3, 4, 6}, scales, {}, coordinates);
   const ir::Graph g = test::lower(m);
   for (const std::string& op : test::operators(g)) CHECK((op == "qconv" || op == "qplace" || op == "qtake"));
@@ -113,7 +113,8 @@ TEST_CASE("Linear Resize with aligned corners, where their distances are multipl
            {{1, 3, 5, 6}, {9, 16}}, {{1, 3, 1, 4}, {3, 7}}, {{1, 2, 4, 4}, {4, 1}}, {{1, 1, 9, 5}, {5, 5}}}) {
     const OnnxModel m = resize(x, {}, sizes, "align_corners");
     const ir::Graph g = test::lower(m);
-    for (const std::string& op : test::operators(g)) CHECK((op == "qconv" || op == "qplace" || op == "qtake"));
+    for (const std::string& op : test::operators(g))
+      CHECK((op == "qconv" || op == "qplace" || op == "qtake"));
     test::agrees(m, g);
   }
 }

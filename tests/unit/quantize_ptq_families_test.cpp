@@ -1,4 +1,5 @@
-// Float networks of the families that users bring, small: quantised by dlc itself they run on the machine whole.
+// Float networks of the families that users bring, small: quantised by dlc itself they run on the machine
+// whole.
 #include "tests/unit/quantize_ptq_harness.h"
 
 using namespace dlc;
@@ -21,14 +22,14 @@ ir::Graph lands_whole(const test::OnnxModel& m, double least_sqnr = 18) {
 }
 
 // 1x1 convolution of a map; depthwise 3x3.
-void pointwise(test::OnnxModel& m, const std::string& name, const std::string& in, const std::string& out, int64_t from,
-               int64_t to, uint64_t seed) {
+void pointwise(test::OnnxModel& m, const std::string& name, const std::string& in, const std::string& out,
+               int64_t from, int64_t to, uint64_t seed) {
   m.constant<float>(name + ".w", {to, from, 1, 1}, random_floats(seed, static_cast<size_t>(from * to), 0.6f));
   m.constant<float>(name + ".b", {to}, random_floats(seed + 7, static_cast<size_t>(to), 0.5f));
   m.node("Conv", name, {in, name + ".w", name + ".b"}, {out});
 }
-void depthwise(test::OnnxModel& m, const std::string& name, const std::string& in, const std::string& out, int64_t c,
-               uint64_t seed) {
+void depthwise(test::OnnxModel& m, const std::string& name, const std::string& in, const std::string& out,
+               int64_t c, uint64_t seed) {
   m.constant<float>(name + ".w", {c, 1, 3, 3}, random_floats(seed, static_cast<size_t>(9 * c), 0.5f));
   auto& n = m.node("Conv", name, {in, name + ".w"}, {out});
   set(n, "pads", Dims{1, 1, 1, 1});
@@ -37,7 +38,9 @@ void depthwise(test::OnnxModel& m, const std::string& name, const std::string& i
 
 // x * Clip(x + 3, 0, 6) / 6 in parts, as PyTorch exports it at opset 13.
 void hard_swish(test::OnnxModel& m, const std::string& in, const std::string& out) {
-  m.constant<float>(out + ".3", {}, {3}).constant<float>(out + ".0", {}, {0}).constant<float>(out + ".6", {}, {6});
+  m.constant<float>(out + ".3", {}, {3})
+      .constant<float>(out + ".0", {}, {0})
+      .constant<float>(out + ".6", {}, {6});
   m.node("Add", out + ".add", {in, out + ".3"}, {out + ".a"});
   m.node("Clip", out + ".clip", {out + ".a", out + ".0", out + ".6"}, {out + ".c"});
   m.node("Mul", out + ".mul", {in, out + ".c"}, {out + ".m"});
@@ -87,7 +90,9 @@ TEST_CASE("an EfficientNet-like block: SiLU in parts, squeeze and excite with Si
   CHECK(count_op(g, "qlut") == 3);
 }
 
-TEST_CASE("a UNet-like network: ConvTranspose with batch normalisation, skips, linear Resize, PRelu, Sigmoid at the end") {
+TEST_CASE(
+    "a UNet-like network: ConvTranspose with batch normalisation, skips, linear Resize, PRelu, Sigmoid at "
+    "the end") {
   test::OnnxModel m(16);
   m.input("x", {1, 3, 16, 16}).output("y");
   add_conv(m, "down1", "x", "d1", 3, 6, 1);
@@ -99,7 +104,8 @@ TEST_CASE("a UNet-like network: ConvTranspose with batch normalisation, skips, l
   m.node("Relu", "relu2", {"d2"}, {"r2"});
   m.constant<float>("up.w", {12, 6, 2, 2}, random_floats(3, 288, 0.5f));
   set(m.node("ConvTranspose", "up", {"r2", "up.w"}, {"u"}), "strides", Dims{2, 2});
-  for (const char* name : {"gamma", "beta", "mean"}) m.constant<float>(name, {6}, random_floats(11, 6, 0.5f, 0.8f));
+  for (const char* name : {"gamma", "beta", "mean"})
+    m.constant<float>(name, {6}, random_floats(11, 6, 0.5f, 0.8f));
   m.constant<float>("variance", {6}, random_floats(12, 6, 0.3f, 1.0f));
   m.node("BatchNormalization", "bn", {"u", "gamma", "beta", "mean", "variance"}, {"ub"});
   m.node("Relu", "relu3", {"ub"}, {"ur"});
@@ -115,8 +121,8 @@ TEST_CASE("a UNet-like network: ConvTranspose with batch normalisation, skips, l
 }
 
 TEST_CASE("activation functions of every kind between layers, from float") {
-  for (const char* op : {"Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid", "HardSwish", "Elu", "Selu", "Celu", "Softplus",
-                         "Softsign", "Mish", "Gelu", "ThresholdedRelu", "Erf", "Abs"}) {
+  for (const char* op : {"Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid", "HardSwish", "Elu", "Selu", "Celu",
+                         "Softplus", "Softsign", "Mish", "Gelu", "ThresholdedRelu", "Erf", "Abs"}) {
     INFO(op);
     test::OnnxModel m(20);
     m.input("x", {1, 3, 8, 8}).output("y");

@@ -1,12 +1,13 @@
-// Random models in every form, through import, quantisation, passes and partition, on all shipped configurations in
-// turn: whole on the machine, and reference = functional model = SystemC.
+// Random models in every form, through import, quantisation, passes and partition, on all shipped
+// configurations in turn: whole on the machine, and reference = functional model = SystemC.
+#include "tests/unit/random_models.h"
+
 #include <filesystem>
 #include <set>
 
 #include "compiler/driver/partition.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/quantize/post_training.h"
-#include "tests/unit/random_models.h"
 
 namespace dlc::random_models {
 namespace {
@@ -59,12 +60,14 @@ ModelBuilder random_model(uint64_t seed, int index, int most_layers) {
   const int64_t size = most_layers > 1 ? 20 : 14;
   std::string x = b.input(
       {b.random.chance(20) ? 2 : 1, b.random.range(1, 40), b.random.range(1, size), b.random.range(1, size)});
-  if (form == Form::float32) x = b.conv(x, b.random.range(1, 24), 1, true);  // what makes it a network to quantise
+  if (form == Form::float32)
+    x = b.conv(x, b.random.range(1, 24), 1, true);  // what makes it a network to quantise
   if (most_layers == 1) {
     const std::string y = b.kind(index / 3 % ModelBuilder::kKinds, x);
     x = y.empty() ? b.layer(x) : y;
   }
-  for (int64_t layers = most_layers > 1 ? b.random.range(3, most_layers) : 0; layers > 0; --layers) x = b.layer(x);
+  for (int64_t layers = most_layers > 1 ? b.random.range(3, most_layers) : 0; layers > 0; --layers)
+    x = b.layer(x);
   // What lies behind the last layer of a float network is post-processing, and stays float.
   if (form == Form::float32) x = b.shape(x).size() == 4 ? b.conv(x, 5, 1, true) : b.kind(6, x);
   b.finish(x);
@@ -95,7 +98,9 @@ std::map<std::string, int> check_models(int count, uint64_t base, int most_layer
 
 }  // namespace
 
-TEST_CASE("300 random layers of every kind and form run whole on the machine, equal to the reference, on two configurations each") {
+TEST_CASE(
+    "300 random layers of every kind and form run whole on the machine, equal to the reference, on two "
+    "configurations each") {
   const auto met = check_models(300, 40000, 1);
   CHECK(met.size() == 9);
   for (const auto& [name, times] : met) {
@@ -104,7 +109,9 @@ TEST_CASE("300 random layers of every kind and form run whole on the machine, eq
   }
 }
 
-TEST_CASE("100 random networks of every form run whole on the machine, equal to the reference, on two configurations each") {
+TEST_CASE(
+    "100 random networks of every form run whole on the machine, equal to the reference, on two "
+    "configurations each") {
   const auto met = check_models(100, 50000, 7);
   CHECK(met.size() == 9);
   for (const auto& [name, times] : met) {
