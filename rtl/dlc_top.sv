@@ -124,4 +124,18 @@ module dlc_top (
     end
   end
 `endif
+
+`ifndef SYNTHESIS
+  // From reset to the first start the machine is quiet.
+  logic started_q;
+  always_ff @(posedge clk_i) begin
+    started_q <= rst_ni && (started_q || start);
+    if (rst_ni && !started_q) begin
+      assert (!running_o && !done && !error) else $error("a status before the first start");
+      assert (!m_axi_arvalid_o && !m_axi_awvalid_o && !m_axi_wvalid_o)
+        else $error("AXI: a request before the first start");
+      assert (trace_start_o == '0 && trace_retire_o == '0) else $error("an instruction before the first start");
+    end
+  end
+`endif
 endmodule

@@ -90,7 +90,20 @@ class Regression {
       const std::string difference = difference_of(c);
       if (!difference.empty()) return fmt::format("killed {} {}", c.seed, difference);
     }
+    if (!stops_at_garbage(cases_.front())) return "killed - an unknown instruction does not stop the core";
     return "survived";
+  }
+
+  // An opcode that does not exist is an error that the core reports, not a hang.
+  static bool stops_at_garbage(const Case& c) {
+    std::vector<uint8_t> dram = c.image;
+    dram.at(c.program.program_address) |= 0x0F;
+    try {
+      c.rtl->run(c.program, dram, {});
+    } catch (const std::exception& error) {
+      return std::string(error.what()).find("the core reports an error") != std::string::npos;
+    }
+    return false;
   }
 
   static std::string difference_of(const Case& c) {
