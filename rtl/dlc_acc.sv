@@ -198,7 +198,7 @@ module dlc_acc (
       assign wdata[i*32 +: 32] = d_hit[i] ? d_data_i[(c%Lanes)*32 +: 32] : ld_data[(S*Cols + c%LdCols)*32 +: 32];
     end
     dlc_acc_column u_column (
-      .clk_i, .rst_ni, .ctrl_i(ctrl_in), .ctrl_o(ctrl_out), .sum_i(sum_i[c*32 +: 32]),
+      .clk_i, .ctrl_i(ctrl_in), .ctrl_o(ctrl_out), .sum_i(sum_i[c*32 +: 32]),
       .re_i(re), .raddr_i(raddr), .we_i(we), .waddr_i(waddr), .wdata_i(wdata),
       .a_sel_i(a_sram_q), .b_sel_i(b_sram_q), .s_sel_i(st_sram_q),
       .a_data_o(a_col[c]), .b_data_o(b_col[c]), .s_data_o(s_data));

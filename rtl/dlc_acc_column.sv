@@ -1,11 +1,11 @@
 // One column of ACC: its SRAMs (banks, interleaved where the bus is wider than a word) and the accumulate
 // pipeline under the array's column. The control bundle passes to the next column a cycle later, as the sums do.
+// No reset: valid bits leave the columns within COLS + 2 cycles of it.
 //   A: ctrl_i, the old value is read    B: the array's sum is there, added    C: written
 module dlc_acc_column #(
   parameter int unsigned CtrlW = 4 + dlc_pkg::ACC_PHYS_W + dlc_pkg::ACC_ROW_W
 ) (
   input  logic             clk_i,
-  input  logic             rst_ni,
   input  logic [CtrlW-1:0] ctrl_i,  // {valid, overwrite, forward1, forward2, sram, row}
   output logic [CtrlW-1:0] ctrl_o,
   input  logic [31:0]      sum_i,
@@ -61,10 +61,6 @@ module dlc_acc_column #(
     end
     if (valid_c_q) sum_old_q <= sum_q;
     valid_c_q <= valid_b;
-    if (!rst_ni) begin
-      ctrl_q    <= '0;
-      valid_c_q <= 1'b0;
-    end
   end
 
   // ---- SRAMs ----

@@ -1,5 +1,5 @@
-// The systolic array with its edges: zero points are subtracted, rows and columns are skewed, control bits start
-// along the diagonals.
+// The systolic array with its edges: zero points are subtracted, rows and columns are skewed. A control bit reaches
+// all elements of a diagonal in the same cycle, so one line of registers has it for the whole array.
 //
 // p: cycle of a tile's first WGT read (word k in p+k). Word k is at the top of column c in p+k+2+c and at row r
 // in p+k+2+c+r; row r captures word r/PRELOAD_ROWS in p + r/PRELOAD_ROWS + r + c + 2.
@@ -30,15 +30,16 @@ module dlc_array (
   localparam int unsigned SumW = 18 + $clog2(Rows);  // ROWS products of 9 x 9 bits never overflow
 
   // ---- control lines: bit i is i+1 cycles old ----
-  logic [Rows+1:0]      valid_line_q;
-  logic [Rows:0]        swap_line_q;
-  logic [Rows+Tile-1:0] capture_line_q;
-  logic [Cols:0]        wgt_line_q;
+  localparam int unsigned Path = Rows + Cols;
+  logic [Path+1:0]      valid_line_q;
+  logic [Path:0]        swap_line_q;
+  logic [Path+Tile-1:0] capture_line_q;
+  logic [Path-1:0]      wgt_line_q;
   always_ff @(posedge clk_i) begin
-    valid_line_q   <= {valid_line_q[Rows:0], step_i};
-    swap_line_q    <= {swap_line_q[Rows-1:0], step_i && step_first_i};
-    capture_line_q <= {capture_line_q[Rows+Tile-2:0], wgt_read_i && wgt_first_i};
-    wgt_line_q     <= {wgt_line_q[Cols-1:0], wgt_read_i};
+    valid_line_q   <= {valid_line_q[Path:0], step_i};
+    swap_line_q    <= {swap_line_q[Path-1:0], step_i && step_first_i};
+    capture_line_q <= {capture_line_q[Path+Tile-2:0], wgt_read_i && wgt_first_i};
+    wgt_line_q     <= {wgt_line_q[Path-2:0], wgt_read_i};
     if (!rst_ni) begin
       valid_line_q   <= '0;
       swap_line_q    <= '0;
@@ -47,8 +48,8 @@ module dlc_array (
     end
   end
   logic act_moves, wgt_moves;  // the skew registers hold something under way
-  assign act_moves = |valid_line_q;
-  assign wgt_moves = |wgt_line_q;
+  assign act_moves = |valid_line_q[Rows+1:0];
+  assign wgt_moves = |wgt_line_q[Cols:0];
 
   // ---- the activation's sign and zero point, aligned with its data ----
   logic       act_signed_q, act_clear_q;
@@ -71,8 +72,6 @@ module dlc_array (
     end
     dlc_delay #(.Width(9), .Depth(r + 1)) u_skew (
       .clk_i, .enable_i(act_moves), .data_i(operand_q), .data_o(skewed));
-    logic [11:0] edge_bus;
-    assign edge_bus = {capture_line_q[r + r/PR + 1], swap_line_q[r + 1], valid_line_q[r + 2], skewed};
   end
 
   for (genvar c = 0; c < Cols; c++) begin : gen_col_edge
@@ -90,28 +89,21 @@ module dlc_array (
 
   // ---- processing elements ----
   for (genvar r = 0; r < Rows; r++) begin : gen_row
-    for (genvar c = 0; c < Cols; c++) begin : gen_col
-      logic [11:0]     act_in, act_out;
-      logic [PR*9-1:0] wgt_in, wgt_out;
-      logic [SumW-1:0] sum_in, sum_out;
-      if (c == 0) begin : gen_left
-        assign act_in = gen_row_edge[r].edge_bus;
-      end else begin : gen_inner
-        assign act_in = gen_row[r].gen_col[c-1].act_out;
+    logic [Cols*PR*9-1:0] wgt_in, wgt_out;
+    logic [Cols*32-1:0]   sum_in, sum_out;
+    if (r == 0) begin : gen_top
+      for (genvar c = 0; c < Cols; c++) begin : gen_col
+        assign wgt_in[c*PR*9 +: PR*9] = gen_col_edge[c].skewed;
       end
-      if (r == 0) begin : gen_top
-        assign wgt_in = gen_col_edge[c].skewed;
-        assign sum_in = '0;
-      end else begin : gen_below
-        assign wgt_in = gen_row[r-1].gen_col[c].wgt_out;
-        assign sum_in = gen_row[r-1].gen_col[c].sum_out;
-      end
-      dlc_pe #(.PreloadRows(PR), .Lane(r % PR), .SumW(SumW)) u_pe (
-        .clk_i, .act_i(act_in), .act_o(act_out), .wgt_i(wgt_in), .wgt_o(wgt_out),
-        .sum_i(sum_in), .sum_o(sum_out));
+      assign sum_in = '0;
+    end else begin : gen_below
+      assign wgt_in = gen_row[r-1].wgt_out;
+      assign sum_in = gen_row[r-1].sum_out;
     end
+    dlc_pe_row #(.Cols(Cols), .PreloadRows(PR), .Lane(r % PR), .SumW(SumW)) u_row (
+      .clk_i, .act_i(gen_row_edge[r].skewed), .valid_i(valid_line_q[r + 2 +: Cols]),
+      .swap_i(swap_line_q[r + 1 +: Cols]), .capture_i(capture_line_q[r + r/PR + 1 +: Cols]),
+      .wgt_moves_i(|wgt_line_q[r + 1 +: Cols]), .wgt_i(wgt_in), .wgt_o(wgt_out), .sum_i(sum_in), .sum_o(sum_out));
   end
-  for (genvar c = 0; c < Cols; c++) begin : gen_sum
-    assign sum_o[c*32 +: 32] = 32'($signed(gen_row[Rows-1].gen_col[c].sum_out));
-  end
+  assign sum_o = gen_row[Rows-1].sum_out;
 endmodule

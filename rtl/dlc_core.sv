@@ -109,21 +109,21 @@ module dlc_core (
                                  : e == dlc_isa_pkg::ENGINE_MATRIX ? dlc_isa_pkg::MATRIX_BITS
                                  : e == dlc_isa_pkg::ENGINE_VECTOR ? dlc_isa_pkg::VECTOR_BITS
                                                                    : dlc_isa_pkg::STORE_BITS;
-    localparam int unsigned Width = Bits - UnitW + OwnW;
-    logic [Width-1:0] head;
-    dlc_queue #(.Width(Width), .Depth(dlc_config_pkg::QUEUE_DEPTH)) u_queue (
+    logic [OwnW-1:0]       own;
+    logic [Bits-UnitW-1:0] body;
+    dlc_queue #(.OwnW(OwnW), .BodyW(Bits - UnitW), .Depth(dlc_config_pkg::QUEUE_DEPTH)) u_queue (
       .clk_i, .rst_ni, .push_i(push[e]), .push_wait_i(fetched[WaitLsb +: WaitW]),
-      .push_data_i({fetched[Bits-1:UnitW], fetched[WaitLsb-1:OwnLsb]}), .full_o(full[e]), .retired_i(retired),
-      .valid_o(valid[e]), .ready_o(ready[e]), .data_o(head), .pop_i(start[e]));
+      .push_own_i(fetched[WaitLsb-1:OwnLsb]), .push_body_i(fetched[Bits-1:UnitW]), .full_o(full[e]),
+      .retired_i(retired), .valid_o(valid[e]), .ready_o(ready[e]), .own_o(own), .body_o(body), .pop_i(start[e]));
   end
-  assign load_instr = {gen_queue[dlc_isa_pkg::ENGINE_LOAD].head[OwnW +: dlc_isa_pkg::LOAD_BODY_BITS],
-    {WaitW{1'b0}}, gen_queue[dlc_isa_pkg::ENGINE_LOAD].head[OwnW-1:0], {OwnLsb{1'b0}}};
-  assign matrix_instr = {gen_queue[dlc_isa_pkg::ENGINE_MATRIX].head[OwnW +: dlc_isa_pkg::MATRIX_BODY_BITS],
-    {WaitW{1'b0}}, gen_queue[dlc_isa_pkg::ENGINE_MATRIX].head[OwnW-1:0], {OwnLsb{1'b0}}};
-  assign vector_instr = {gen_queue[dlc_isa_pkg::ENGINE_VECTOR].head[OwnW +: dlc_isa_pkg::VECTOR_BODY_BITS],
-    {WaitW{1'b0}}, gen_queue[dlc_isa_pkg::ENGINE_VECTOR].head[OwnW-1:0], {OwnLsb{1'b0}}};
-  assign store_instr = {gen_queue[dlc_isa_pkg::ENGINE_STORE].head[OwnW +: dlc_isa_pkg::STORE_BODY_BITS],
-    {WaitW{1'b0}}, gen_queue[dlc_isa_pkg::ENGINE_STORE].head[OwnW-1:0], {OwnLsb{1'b0}}};
+  assign load_instr = {gen_queue[dlc_isa_pkg::ENGINE_LOAD].body, {WaitW{1'b0}},
+    gen_queue[dlc_isa_pkg::ENGINE_LOAD].own, {OwnLsb{1'b0}}};
+  assign matrix_instr = {gen_queue[dlc_isa_pkg::ENGINE_MATRIX].body, {WaitW{1'b0}},
+    gen_queue[dlc_isa_pkg::ENGINE_MATRIX].own, {OwnLsb{1'b0}}};
+  assign vector_instr = {gen_queue[dlc_isa_pkg::ENGINE_VECTOR].body, {WaitW{1'b0}},
+    gen_queue[dlc_isa_pkg::ENGINE_VECTOR].own, {OwnLsb{1'b0}}};
+  assign store_instr = {gen_queue[dlc_isa_pkg::ENGINE_STORE].body, {WaitW{1'b0}},
+    gen_queue[dlc_isa_pkg::ENGINE_STORE].own, {OwnLsb{1'b0}}};
 
   // ---- LOAD ----
   logic [4:0]                  ld_valid;

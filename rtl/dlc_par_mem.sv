@@ -25,7 +25,7 @@ module dlc_par_mem (
   localparam int unsigned Chunk  = dlc_pkg::BUS_BYTES < dlc_pkg::PAR_WORD ? dlc_pkg::BUS_BYTES : dlc_pkg::PAR_WORD;
   localparam int unsigned Groups = dlc_pkg::PAR_WORD / Chunk;
   localparam int unsigned GroupW = Groups > 1 ? $clog2(Groups) : 1;
-  localparam int unsigned Granule = Chunk < 16 ? Chunk : 16;  // bytes under one write enable
+  localparam int unsigned WordW  = dlc_pkg::PAR_WORD * 8;
 
   logic [Sub-1:0]            ld_we;
   logic [Sub*AddrW-1:0]      ld_word;
@@ -49,39 +49,38 @@ module dlc_par_mem (
   end
   always_ff @(posedge clk_i) if (tap_re_i) tap_index_q <= tap_index_i;
 
+  logic [WordW-1:0] param, tap_word;
+  logic [2*WordW-1:0] rdata[Sub];
+  for (genvar s = 0; s < Sub; s++) begin : gen_sram
+    logic [Groups-1:0] we;
+    logic [WordW-1:0]  wdata;
+    for (genvar g = 0; g < Groups; g++) begin : gen_group
+      assign we[g] = ld_we[s] && (ld_group == GroupW'(g));
+      assign wdata[g*Chunk*8 +: Chunk*8] = ld_data[s*Chunk*8 +: Chunk*8];
+    end
+    dlc_scratchpad_bank #(.Width(WordW), .Granule(8*Chunk), .Words(Depth), .ReadPorts(2)) u_sram (
+      .clk_i, .we_i(we), .waddr_i(RowW'(ld_word[s*AddrW +: AddrW] >> SubLog)), .wdata_i(wdata),
+      .re_i({tap_re_i && (tap_sub == SubW'(s)), param_re_i && (param_sub == SubW'(s))}),
+      .raddr_i({tap_row, param_row}), .rdata_o(rdata[s]));
+  end
+  if (Sub == 1) begin : gen_one
+    assign param    = rdata[0][WordW-1:0];
+    assign tap_word = rdata[0][2*WordW-1:WordW];
+  end else begin : gen_select
+    logic [SubW-1:0] param_sub_q, tap_sub_q;
+    always_ff @(posedge clk_i) begin
+      if (param_re_i) param_sub_q <= param_sub;
+      if (tap_re_i) tap_sub_q <= tap_sub;
+    end
+    assign param    = rdata[param_sub_q][WordW-1:0];
+    assign tap_word = rdata[tap_sub_q][2*WordW-1:WordW];
+  end
+
+  assign param_data_o = param;
   for (genvar l = 0; l < Lanes; l++) begin : gen_lane
-    logic [127:0] param, tap_entry;
-    for (genvar s = 0; s < Sub; s++) begin : gen_sram
-      logic [16/Granule-1:0] we;
-      logic [127:0]          wdata;
-      logic [255:0]          rdata;
-      for (genvar g = 0; g < 16 / Granule; g++) begin : gen_granule
-        localparam int unsigned Position = l * 16 + g * Granule;
-        assign we[g] = ld_we[s] && (ld_group == GroupW'(Position / Chunk));
-        assign wdata[g*Granule*8 +: Granule*8] = ld_data[(s*Chunk + Position % Chunk)*8 +: Granule*8];
-      end
-      dlc_scratchpad_bank #(.Width(128), .Granule(8*Granule), .Words(Depth), .ReadPorts(2)) u_sram (
-        .clk_i, .we_i(we), .waddr_i(RowW'(ld_word[s*AddrW +: AddrW] >> SubLog)), .wdata_i(wdata),
-        .re_i({tap_re_i && (tap_sub == SubW'(s)), param_re_i && (param_sub == SubW'(s))}),
-        .raddr_i({tap_row, param_row}), .rdata_o(rdata));
-    end
-    if (Sub == 1) begin : gen_one
-      assign param     = gen_sram[0].rdata[127:0];
-      assign tap_entry = gen_sram[0].rdata[255:128];
-    end else begin : gen_select
-      logic [SubW-1:0] param_sub_q, tap_sub_q;
-      logic [255:0]    rdata[Sub];
-      always_ff @(posedge clk_i) begin
-        if (param_re_i) param_sub_q <= param_sub;
-        if (tap_re_i) tap_sub_q <= tap_sub;
-      end
-      for (genvar s = 0; s < Sub; s++) begin : gen_rdata
-        assign rdata[s] = gen_sram[s].rdata;
-      end
-      assign param     = rdata[param_sub_q][127:0];
-      assign tap_entry = rdata[tap_sub_q][255:128];
-    end
+    logic [127:0] tap_entry;
     logic [31:0]  tap_quarter;
+    assign tap_entry = tap_word[l*128 +: 128];
     always_comb begin
       unique case (tap_index_q[3:2])
         2'd0:    tap_quarter = tap_entry[31:0];
@@ -90,8 +89,6 @@ module dlc_par_mem (
         default: tap_quarter = tap_entry[127:96];
       endcase
     end
-    assign param_data_o[l*128 +: 128] = param;
     assign tap_data_o[l*8 +: 8] = 8'(tap_quarter >> {tap_index_q[1:0], 3'b000});
   end
-
 endmodule

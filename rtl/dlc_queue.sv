@@ -1,7 +1,9 @@
 // An engine's instruction queue with its wait check. An entry pushed in cycle p can be started from p+1; a pop
 // frees its slot for FETCH in the next cycle (full_o comes from the registered count).
+// The engine's header bits and the instruction's body lie apart, so that neither is shifted on its way.
 module dlc_queue #(
-  parameter int unsigned Width = 128,  // bits of the engine's own fields
+  parameter int unsigned OwnW = 24,    // bits of the first unit that belong to the engine
+  parameter int unsigned BodyW = 128,  // the other units
   parameter int unsigned Depth = 8,
   parameter int unsigned WaitW = dlc_isa_pkg::HEADER_WAIT_N * dlc_isa_pkg::HEADER_WAIT_W
 ) (
@@ -9,12 +11,14 @@ module dlc_queue #(
   input  logic             rst_ni,
   input  logic             push_i,
   input  logic [WaitW-1:0] push_wait_i,
-  input  logic [Width-1:0] push_data_i,
+  input  logic [OwnW-1:0]  push_own_i,
+  input  logic [BodyW-1:0] push_body_i,
   output logic             full_o,
   input  logic [WaitW-1:0] retired_i,  // retire counters of all engines
   output logic             valid_o,    // there is a head
   output logic             ready_o,    // ... and all that it waits for has retired
-  output logic [Width-1:0] data_o,
+  output logic [OwnW-1:0]  own_o,
+  output logic [BodyW-1:0] body_o,
   input  logic             pop_i
 );
   localparam int unsigned N = dlc_isa_pkg::HEADER_WAIT_N;
@@ -23,7 +27,8 @@ module dlc_queue #(
   localparam int unsigned CountW = $clog2(Depth + 1);
 
   logic [WaitW-1:0]  wait_q[Depth];
-  logic [Width-1:0]  data_q[Depth];
+  logic [OwnW-1:0]   own_q[Depth];
+  logic [BodyW-1:0]  body_q[Depth];
   logic [PtrW-1:0]   rptr_q, wptr_q;
   logic [CountW-1:0] count_q;
 
@@ -34,7 +39,8 @@ module dlc_queue #(
   always_ff @(posedge clk_i) begin
     if (push_i) begin
       wait_q[wptr_q] <= push_wait_i;
-      data_q[wptr_q] <= push_data_i;
+      own_q[wptr_q]  <= push_own_i;
+      body_q[wptr_q] <= push_body_i;
       wptr_q <= next_ptr(wptr_q);
     end
     if (pop_i) rptr_q <= next_ptr(rptr_q);
@@ -56,7 +62,8 @@ module dlc_queue #(
   assign full_o  = count_q == CountW'(Depth);
   assign valid_o = count_q != '0;
   assign ready_o = valid_o && (&met);
-  assign data_o  = data_q[rptr_q];
+  assign own_o   = own_q[rptr_q];
+  assign body_o  = body_q[rptr_q];
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin

@@ -11,7 +11,7 @@ dlc_axi_read_arbiter.sv
 dlc_fetch.sv
 dlc_load.sv
 dlc_store.sv
-dlc_pe.sv
+dlc_pe_row.sv
 dlc_array.sv
 dlc_dot_product.sv
 dlc_array_broadcast.sv
