@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,17 @@ struct RunOptions {
   bool values = true;            // false: timing only (SystemC), dram untouched
   int64_t max_cycles = 0;        // stop with an error beyond this many cycles; 0: a bound from the program
   uint64_t initial_state = 0;    // RTL: seed of the random initial state
+  uint64_t stall_seed = 0;       // RTL: nonzero: the bus's READY signals fall at random; values hold, times do not
   std::string waveform;          // RTL: FST file, empty for none
+  int64_t waveform_first = 0, waveform_last = INT64_MAX;  // cycles that it shows
   std::function<void(double)> progress;  // called now and then with the fraction of instructions retired
+};
+
+// A witness that cannot finish a program: an assertion in the RTL, an access outside DRAM, out of cycles.
+class RunFailure : public std::runtime_error {
+ public:
+  RunFailure(const std::string& what, int64_t at) : std::runtime_error(what), cycle(at) {}
+  int64_t cycle;  // in which it gave up
 };
 
 class Device {

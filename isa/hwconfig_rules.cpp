@@ -85,6 +85,20 @@ class Checker {
     if (pad.banks > hw_.words(memory)) {
       add(path + ".banks",
           fmt::format("expected at most one bank a word ({}), got {}", hw_.words(memory), pad.banks));
+      return;
+    }
+    // A beat of a wider bus moves several words at once: as many SRAMs side by side in each bank.
+    const int64_t interleaved = std::max<int64_t>(1, hw_.bus_bytes / hw_.word_bytes(memory));
+    if (hw_.bank_words(memory) < interleaved) {
+      const int64_t most = hw_.words(memory) / interleaved;
+      const std::string place = most > 0 ? ".banks" : ".size";
+      add(path + place,
+          fmt::format("expected banks of at least {} words of {} (a beat of the {} B bus fills as many at once; "
+                      "{}), got {} of {} words",
+                      interleaved, bytes_text(word), hw_.bus_bytes,
+                      most > 0 ? fmt::format("at most {} banks here", most)
+                               : fmt::format("at least {}", bytes_text(word * static_cast<uint64_t>(interleaved))),
+                      pad.banks, hw_.bank_words(memory)));
     }
   }
 

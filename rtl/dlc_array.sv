@@ -31,14 +31,14 @@ module dlc_array (
 
   // ---- control lines: bit i is i+1 cycles old ----
   localparam int unsigned Path = Rows + Cols;
-  logic [Path+1:0]      valid_line_q;
-  logic [Path:0]        swap_line_q;
-  logic [Path+Tile-1:0] capture_line_q;
+  logic [Path:0]        valid_line_q;
+  logic [Path-1:0]      swap_line_q;
+  logic [Path+Tile-2:0] capture_line_q;
   logic [Path-1:0]      wgt_line_q;
   always_ff @(posedge clk_i) begin
-    valid_line_q   <= {valid_line_q[Path:0], step_i};
-    swap_line_q    <= {swap_line_q[Path-1:0], step_i && step_first_i};
-    capture_line_q <= {capture_line_q[Path+Tile-2:0], wgt_read_i && wgt_first_i};
+    valid_line_q   <= {valid_line_q[Path-1:0], step_i};
+    swap_line_q    <= {swap_line_q[Path-2:0], step_i && step_first_i};
+    capture_line_q <= {capture_line_q[Path+Tile-3:0], wgt_read_i && wgt_first_i};
     wgt_line_q     <= {wgt_line_q[Path-2:0], wgt_read_i};
     if (!rst_ni) begin
       valid_line_q   <= '0;

@@ -249,7 +249,7 @@ module dlc_core (
   assign wait_dependency = {fetch_blocked, valid & ~active};
   assign wait_memory     = {!fetch_done, active[dlc_isa_pkg::ENGINE_STORE], 2'b00, active[dlc_isa_pkg::ENGINE_LOAD]};
   dlc_counters u_counters (
-    .clk_i, .clear_i(start_i), .running_i(running_q), .busy_i(busy), .wait_dependency_i(wait_dependency),
+    .clk_i, .rst_ni, .clear_i(start_i), .running_i(running_q), .busy_i(busy), .wait_dependency_i(wait_dependency),
     .wait_memory_i(wait_memory), .select_i(counter_select_i), .value_o(counter_o));
 
   assign trace_start_o  = start;

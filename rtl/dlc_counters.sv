@@ -2,6 +2,7 @@
 // wait_memory, idle: in every running cycle exactly one of an engine's four counts.
 module dlc_counters (
   input  logic        clk_i,
+  input  logic        rst_ni,
   input  logic        clear_i,
   input  logic        running_i,
   input  logic [4:0]  busy_i,
@@ -28,5 +29,20 @@ module dlc_counters (
       end
     end
   end
+
+`ifndef SYNTHESIS
+  // In each cycle exactly one of an engine's four counts: at the end they add up to all cycles.
+  logic running_q;
+  for (genvar e = 0; e < 5; e++) begin : gen_check
+    always_ff @(posedge clk_i) begin
+      if (rst_ni && running_q && !running_i) begin
+        assert (count_q[e*4] + count_q[e*4 + 1] + count_q[e*4 + 2] + count_q[e*4 + 3] == cycles_q)
+          else $error("counters: an engine's four do not add up to the cycles");
+      end
+    end
+  end
+  always_ff @(posedge clk_i) running_q <= rst_ni && running_i;
+`endif
+
   assign value_o = select_i < 5'd20 ? count_q[select_i] : cycles_q;
 endmodule

@@ -93,4 +93,35 @@ module dlc_top (
 
   logic unused;
   assign unused = m_axi_rresp_i[0] ^ m_axi_bresp_i[0];
+
+`ifndef SYNTHESIS
+  // AXI4 A3.2.1: once VALID is high, it and what goes with it stay until READY.
+  localparam int unsigned ArW = dlc_pkg::DRAM_W + 9;
+  localparam int unsigned AwW = dlc_pkg::DRAM_W + 8;
+  localparam int unsigned WW  = dlc_pkg::BUS_W + dlc_pkg::BUS_BYTES + 1;
+  logic           ar_held_q, aw_held_q, w_held_q;
+  logic [ArW-1:0] ar_q;
+  logic [AwW-1:0] aw_q;
+  logic [WW-1:0]  w_q;
+  always_ff @(posedge clk_i) begin
+    ar_held_q <= rst_ni && m_axi_arvalid_o && !m_axi_arready_i;
+    aw_held_q <= rst_ni && m_axi_awvalid_o && !m_axi_awready_i;
+    w_held_q  <= rst_ni && m_axi_wvalid_o && !m_axi_wready_i;
+    if (m_axi_arvalid_o && !m_axi_arready_i) ar_q <= {m_axi_arid_o, m_axi_araddr_o, m_axi_arlen_o};
+    if (m_axi_awvalid_o && !m_axi_awready_i) aw_q <= {m_axi_awaddr_o, m_axi_awlen_o};
+    if (m_axi_wvalid_o && !m_axi_wready_i) w_q <= {m_axi_wdata_o, m_axi_wstrb_o, m_axi_wlast_o};
+    if (rst_ni) begin
+      if (ar_held_q) assert (m_axi_arvalid_o && ar_q == {m_axi_arid_o, m_axi_araddr_o, m_axi_arlen_o})
+        else $error("AXI: AR changed before ARREADY");
+      if (aw_held_q) assert (m_axi_awvalid_o && aw_q == {m_axi_awaddr_o, m_axi_awlen_o})
+        else $error("AXI: AW changed before AWREADY");
+      if (w_held_q) assert (m_axi_wvalid_o && w_q == {m_axi_wdata_o, m_axi_wstrb_o, m_axi_wlast_o})
+        else $error("AXI: W changed before WREADY");
+      if (m_axi_arvalid_o) assert (32'(m_axi_araddr_o[11:0]) + (32'(m_axi_arlen_o) + 1) * dlc_pkg::BUS_BYTES <= 4096)
+        else $error("AXI: a read burst crosses 4 KiB");
+      if (m_axi_awvalid_o) assert (32'(m_axi_awaddr_o[11:0]) + (32'(m_axi_awlen_o) + 1) * dlc_pkg::BUS_BYTES <= 4096)
+        else $error("AXI: a write burst crosses 4 KiB");
+    end
+  end
+`endif
 endmodule

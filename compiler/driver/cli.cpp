@@ -125,6 +125,8 @@ void add_cosim(CLI::App& app, Parser& p) {
   add_input_options(*cosim, o);
   add_result_options(*cosim, o);
   add_verbosity(*cosim, o);
+  cosim->add_option("--fst", o.fst, "on a mismatch: waveform of the RTL around the first difference (builds a second model)")->type_name("FILE.fst");
+  cosim->add_option("--fst-window", o.fst_window, "the waveform's cycles, mismatch or not")->type_name("FIRST:LAST");
   cosim->callback([&p] { p.command = command_cosim; });
 }
 

@@ -1,17 +1,14 @@
-// Commands that only tell: check-hw, passes, rtl.
+// Commands that only tell: check-hw, ops, passes.
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <filesystem>
 
 #include "compiler/driver/commands.h"
-#include "compiler/driver/file_io.h"
 #include "compiler/onnx/import_onnx.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/quantize/quantize_qdq.h"
 #include "isa/error.h"
 #include "isa/program_file.h"
-#include "rtl/cosim/rtl_sources.h"
 
 namespace dlc {
 
@@ -49,21 +46,6 @@ int command_ops(const Options&) {
 
 int command_passes(const Options&) {
   for (const passes::Pass& p : passes::all_passes()) std::printf("%-28s %s\n", p.name, p.summary);
-  return 0;
-}
-
-int command_rtl(const Options& options) {
-  const HwConfig hw = load_hwconfig(options.hw);
-  std::error_code code;
-  std::filesystem::create_directories(options.output, code);
-  if (code) throw UserError(ErrorKind::bad_input, options.output, "the folder cannot be made: " + code.message());
-  std::string list;
-  for (const auto& [name, text] : rtl_design(hw)) {
-    write_file(options.output + "/" + name, text);
-    list += name + "\n";
-  }
-  write_file(options.output + "/files.f", list);
-  std::printf("%s: the RTL of '%s', top module dlc_top; file list files.f\n", options.output.c_str(), hw.name.c_str());
   return 0;
 }
 

@@ -45,27 +45,36 @@ Loaded load_for_run(const Options& options) {
   return l;
 }
 
-Inference run_on(const std::string& engine, const Session& session, const HwConfig& hw, const TensorMap& inputs, bool quiet) {
+Inference run_on(const std::string& engine, const Session& session, const HwConfig& hw, const TensorMap& inputs, bool quiet,
+                 RunOptions run_options = {}) {
   auto device = make_device(engine, hw);
   Progress progress("simulating on " + engine, !quiet);
-  RunOptions run_options;
   run_options.progress = [&](double f) { progress.update(f); };
   return session.infer(*device, inputs, run_options);
 }
 
 bool is_program(const std::string& path) { return path.ends_with(".dlp"); }
 
-// Bytes of the whole DRAM image, then times. Prints the verdict.
-bool equal_runs(const Program& program, const std::string& name_a, const Inference& a, const std::string& name_b,
-                const Inference& b, bool quiet, std::vector<Check>* checks) {
+// Bytes of the whole DRAM image, then times. Prints the verdict; `at` becomes the cycle around which the runs part.
+bool equal_runs(const Program& program, const HwConfig& hw, const std::string& name_a, const Inference& a,
+                const std::string& name_b, const Inference& b, bool quiet, std::vector<Check>* checks, int64_t* at) {
   Check check = compare_tensors(program, name_b, b.device_tensors, name_a, a.device_tensors);
-  if (check.passed() && a.dram != b.dram) {
-    const size_t at = static_cast<size_t>(std::mismatch(a.dram.begin(), a.dram.end(), b.dram.begin()).first - a.dram.begin());
-    check.mismatches = 1;
-    check.first = fmt::format("DRAM byte {:#x}: {} in {}, {} in {}", at, a.dram[at], name_a, b.dram[at], name_b);
+  const auto stored = first_stored_difference(program, hw, a.dram, b.dram);
+  if (stored) {
+    check.mismatches = std::max<int64_t>(1, check.mismatches);
+    check.first = fmt::format("DRAM byte {:#x}: {} in {}, {} in {}; {}{}", stored->byte, a.dram[stored->byte], name_a,
+                              b.dram[stored->byte], name_b,
+                              stored->instruction == SIZE_MAX ? "no STORE writes it"
+                                                              : "stored by instruction " + describe_instruction(program, stored->instruction),
+                              check.first.empty() ? "" : "; " + check.first);
+    if (stored->instruction < a.run.times.size()) *at = a.run.times[stored->instruction].start;
   }
   std::string difference;
   if (a.run.total_cycles > 0 && b.run.total_cycles > 0) difference = compare_times(program, name_a, a.run, name_b, b.run);
+  if (const auto i = first_time_difference(a.run, b.run); i && !difference.empty()) {
+    const InstructionTimes &x = a.run.times[*i], &y = b.run.times[*i];
+    *at = x.start != y.start ? std::min(x.start, y.start) : std::min(x.retire, y.retire);
+  }
   if (!check.passed()) std::fprintf(stderr, "mismatch: %s\n", check.first.c_str());
   if (!difference.empty()) std::fprintf(stderr, "mismatch: %s\n", difference.c_str());
   const bool ok = check.passed() && difference.empty();
@@ -74,6 +83,32 @@ bool equal_runs(const Program& program, const std::string& name_a, const Inferen
                 name_b.c_str(), a.dram.size(), static_cast<long long>(b.run.total_cycles), program.instructions.size());
   checks->push_back(std::move(check));
   return ok;
+}
+
+// --fst: the RTL once more, with a waveform of the cycles around the first difference, or those asked for.
+void write_waveform(const Options& options, const Session& session, const HwConfig& hw, const TensorMap& inputs, bool differ, int64_t at) {
+  constexpr int64_t kBefore = 500, kAfter = 200;
+  RunOptions run_options;
+  if (!options.fst_window.empty()) {
+    long long first = 0, last = 0;
+    if (std::sscanf(options.fst_window.c_str(), "%lld:%lld", &first, &last) != 2 || first < 0 || last < first)
+      throw UserError(ErrorKind::bad_input, "--fst-window", "expected FIRST:LAST in cycles, as in 1000:1500, got '" + options.fst_window + "'");
+    run_options.waveform_first = first;
+    run_options.waveform_last = last;
+  } else if (differ) {
+    run_options.waveform_first = std::max<int64_t>(0, at - kBefore);
+    run_options.waveform_last = at + kAfter;
+  } else {
+    return;
+  }
+  run_options.waveform = options.fst;
+  try {
+    run_on("rtl", session, hw, inputs, options.quiet, run_options);
+  } catch (const RunFailure&) {
+    // Reported by the first run; the waveform ends there.
+  }
+  std::fprintf(stderr, "waveform: %s, cycles %lld to %lld\n", options.fst.c_str(), static_cast<long long>(run_options.waveform_first),
+               static_cast<long long>(run_options.waveform_last));
 }
 
 int run_and_report(const Options& options, const Program& program, const HwConfig& hw, const std::vector<std::string>& engines,
@@ -85,10 +120,21 @@ int run_and_report(const Options& options, const Program& program, const HwConfi
   std::vector<std::pair<std::string, Inference>> results;
   Report report;
   bool ok = true;
+  int64_t at = 0;  // where two runs part
   for (const std::string& engine : engines) {
-    results.emplace_back(engine, run_on(engine, session, hw, inputs, options.quiet));
-    if (results.size() > 1) ok &= equal_runs(program, results[0].first, results[0].second, engine, results.back().second, options.quiet, &report.checks);
+    try {
+      results.emplace_back(engine, run_on(engine, session, hw, inputs, options.quiet));
+    } catch (const RunFailure& failure) {
+      if (results.empty()) throw;
+      std::fprintf(stderr, "mismatch: %s finishes, %s does not: %s\n", results[0].first.c_str(), engine.c_str(), failure.what());
+      ok = false;
+      at = failure.cycle;
+      continue;
+    }
+    if (results.size() > 1)
+      ok &= equal_runs(program, hw, results[0].first, results[0].second, engine, results.back().second, options.quiet, &report.checks, &at);
   }
+  if (!options.fst.empty()) write_waveform(options, session, hw, inputs, !ok, at);
   write_tensors(options, results[0].second.outputs, results[0].second.device_tensors, program);
   report.model = options.model;
   report.hw = hw;

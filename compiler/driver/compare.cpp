@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <set>
+
+#include "isa/verifier_access.h"
 
 namespace dlc {
 namespace {
@@ -75,6 +78,31 @@ Check compare_tensors(const Program& program, const std::string& engine, const T
     }
   }
   return check;
+}
+
+std::optional<StoredDifference> first_stored_difference(const Program& program, const HwConfig& hw,
+                                                        const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
+  std::set<int64_t> bytes;  // those that differ and have no owner yet
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    if (a[i] != b[i]) bytes.insert(static_cast<int64_t>(i));
+  if (bytes.empty()) return std::nullopt;
+  StoredDifference first{SIZE_MAX, static_cast<uint64_t>(*bytes.begin())};
+  for (size_t i = program.instructions.size(); i-- > 0 && !bytes.empty();) {
+    if (!std::holds_alternative<isa::Store>(program.instructions[i])) continue;
+    for (const auto& range : verifier::access_of(program.instructions[i], hw).dram_writes) {
+      const auto from = bytes.lower_bound(range.low), to = bytes.lower_bound(range.high);
+      if (from == to) continue;
+      first = {i, static_cast<uint64_t>(*from)};
+      bytes.erase(from, to);
+    }
+  }
+  return first;
+}
+
+std::optional<size_t> first_time_difference(const RunResult& a, const RunResult& b) {
+  for (size_t i = 0; i < std::min(a.times.size(), b.times.size()); ++i)
+    if (!(a.times[i] == b.times[i])) return i;
+  return std::nullopt;
 }
 
 std::string compare_times(const Program& program, const std::string& name_a, const RunResult& a,

@@ -1,5 +1,6 @@
 // Comparing witnesses: tensors byte by byte, runs cycle by cycle.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,18 @@ Check compare_tensors(const Program& program, const std::string& engine, const T
 // program order with its disassembly.
 std::string compare_times(const Program& program, const std::string& name_a, const RunResult& a,
                           const std::string& name_b, const RunResult& b);
+
+// The earliest instruction, in program order, whose stored bytes differ between two DRAM images (a byte counts for the
+// last STORE that writes it).
+struct StoredDifference {
+  size_t instruction = SIZE_MAX;  // SIZE_MAX: the byte is in no STORE's range
+  uint64_t byte = 0;              // the first one, DRAM address
+};
+std::optional<StoredDifference> first_stored_difference(const Program& program, const HwConfig& hw,
+                                                        const std::vector<uint8_t>& a, const std::vector<uint8_t>& b);
+
+// The first instruction whose start or retire differs; none if all are equal.
+std::optional<size_t> first_time_difference(const RunResult& a, const RunResult& b);
 
 // "#12 matrix 'stage1.conv1' tile 3: matrix act_address=..."
 std::string describe_instruction(const Program& program, size_t index);

@@ -25,6 +25,8 @@ struct Options {
   std::vector<std::string> dims;       // --dim NAME=VALUE
   std::vector<std::string> engines;    // --engine
   std::string report, trace, trace_text;
+  std::string fst;                     // --fst FILE: waveform of the RTL around the first difference, or of --fst-window
+  std::string fst_window;              // --fst-window FIRST:LAST, cycles
   std::string dump_ir;
   std::vector<std::string> skip_passes;
   std::string passes;                  // --passes LIST (comma separated); empty: the default pipeline

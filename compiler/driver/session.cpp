@@ -96,7 +96,12 @@ void Session::run_machine_part(const MachinePart& part, Device& device, const Ru
   const Segment& segment = part.program.segments[0];
   for (const std::string& name : segment.inputs) write_tensor(result.dram, tensor(name), rows_, values.at(name));
   std::copy(part.code.begin(), part.code.end(), result.dram.begin() + static_cast<std::ptrdiff_t>(program_.program_address));
-  RunResult run = device.run(part.program, result.dram, options);
+  // The waveform's window counts the cycles of all machine parts.
+  RunOptions of_part = options;
+  of_part.waveform_first -= result.run.total_cycles;
+  of_part.waveform_last -= result.run.total_cycles;
+  if (of_part.waveform_last < 0) of_part.waveform.clear();
+  RunResult run = device.run(part.program, result.dram, of_part);
   for (const std::string& name : segment.outputs) values[name] = read_tensor(result.dram, tensor(name), rows_);
   RunResult& sum = result.run;
   for (InstructionTimes& t : run.times) sum.times.push_back({t.start + sum.total_cycles, t.retire + sum.total_cycles});

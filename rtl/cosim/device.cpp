@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
-
 #include "isa/error.h"
 #include "isa/program_file.h"
 #include "isa/timing.h"
@@ -85,8 +83,12 @@ class RtlDevice : public Device {
     job.bandwidth_num = hw_.bandwidth_num;
     job.bandwidth_den = hw_.bandwidth_den;
     job.max_cycles = options.max_cycles > 0 ? options.max_cycles : Bound(hw_).of(program);
+    if (options.stall_seed) job.max_cycles *= 4;
     job.initial_state = options.initial_state;
+    job.stall_seed = options.stall_seed;
     if (!options.waveform.empty()) job.waveform = options.waveform.c_str();
+    job.waveform_first = options.waveform_first;
+    job.waveform_last = options.waveform_last;
     for (size_t e = 0; e < kRtlEngines; ++e) {
       job.instructions[e] = start[e].size();
       job.start[e] = start[e].data();
@@ -101,7 +103,7 @@ class RtlDevice : public Device {
 
     RtlResult result;
     library_for(options).run(job, result);
-    check(job, result);
+    check(program, job, result);
     return convert(program, result, start, retire);
   }
 
@@ -112,17 +114,30 @@ class RtlDevice : public Device {
     return *waveform_library_;
   }
 
-  static void check(const RtlJob& job, const RtlResult& result) {
+  static void check(const Program& program, const RtlJob& job, const RtlResult& result) {
     if (result.status == RtlStatus::ok) return;
-    std::string engines;
+    std::string where;
     for (size_t e = 0; e < kRtlEngines; ++e) {
-      engines += fmt::format("; {} started {}, retired {} of {}", kEngineNames[e], result.started[e],
-                             result.retired[e], job.instructions[e]);
+      where += fmt::format("; {} started {}, retired {} of {}", kEngineNames[e], result.started[e],
+                           result.retired[e], job.instructions[e]);
     }
+    where += oldest_unfinished(program, result);
     if (result.status == RtlStatus::timeout) {
-      throw std::runtime_error(fmt::format("RTL: not finished after {} cycles{}", job.max_cycles, engines));
+      throw RunFailure(fmt::format("RTL: not finished after {} cycles{}", job.max_cycles, where), job.max_cycles);
     }
-    throw std::runtime_error(fmt::format("RTL: {}{}", result.message, engines));
+    throw RunFailure(fmt::format("RTL: {} in cycle {}{}", result.message, result.total_cycles, where),
+                     result.total_cycles);
+  }
+
+  static std::string oldest_unfinished(const Program& program, const RtlResult& result) {
+    std::array<uint64_t, kRtlEngines> seen{};
+    for (size_t i = 0; i < program.instructions.size(); ++i) {
+      const auto e = static_cast<size_t>(isa::engine_of(program.instructions[i]));
+      if (seen[e]++ < result.retired[e]) continue;
+      return fmt::format("; the oldest one that has not retired is instruction {}: {}", i,
+                         isa::to_string(program.instructions[i]));
+    }
+    return "";
   }
 
   RunResult convert(const Program& program, const RtlResult& result,

@@ -36,6 +36,7 @@ class Harness {
         memory_(dlc::MemoryModel(job.latency, DLC_RTL_BUS_BYTES, job.bandwidth_num, job.bandwidth_den)) {
     context_.randReset(job.initial_state ? 2 : 0);
     context_.randSeed(static_cast<int>(job.initial_state & 0x7fffffff));
+    stall_state_ = job.stall_seed * 0x9E3779B97F4A7C15u | 1;
     top_ = std::make_unique<Vdlc>(&context_, "dlc_top");
     open_waveform();
   }
@@ -128,11 +129,13 @@ class Harness {
   bool clock_loop() {
     uint64_t retired_before = 0;
     for (int64_t t = 0;; ++t) {
+      if (job_.stall_seed) stall();
       if (!top_->running_o) {
         result_.total_cycles = t;
         return true;
       }
       if (t >= job_.max_cycles) return false;
+      cycle_ = result_.total_cycles = t;  // a failure tells its cycle
       if (top_->trace_start_o | top_->trace_retire_o) record(t);
       requests(t);
       responses(t);
@@ -165,32 +168,52 @@ class Harness {
   }
 
   void requests(int64_t t) {
-    if (top_->m_axi_arvalid_o) {
+    if (top_->m_axi_arvalid_o && top_->m_axi_arready_i) {
       memory_.accept_read(t, top_->m_axi_arid_o, top_->m_axi_araddr_o, top_->m_axi_arlen_o + 1);
       result_.read_beats += top_->m_axi_arlen_o + 1;
     }
-    if (top_->m_axi_awvalid_o) {
+    if (top_->m_axi_awvalid_o && top_->m_axi_awready_i) {
       if (top_->m_axi_awaddr_o % kBus) throw std::runtime_error("AWADDR is not a multiple of the bus width");
       writes_.push_back({top_->m_axi_awaddr_o, top_->m_axi_awlen_o + 1});
     }
-    if (top_->m_axi_wvalid_o) write_beat(t);
+    if (top_->m_axi_wvalid_o && top_->m_axi_wready_i) keep_write_beat();
+    while (!writes_.empty() && !beats_.empty()) write_beat(t);
+  }
+
+  // Each READY on its own, low in about half of the cycles (xorshift64).
+  void stall() {
+    stall_state_ ^= stall_state_ << 13;
+    stall_state_ ^= stall_state_ >> 7;
+    stall_state_ ^= stall_state_ << 17;
+    top_->m_axi_arready_i = stall_state_ >> 20 & 1;
+    top_->m_axi_awready_i = stall_state_ >> 30 & 1;
+    top_->m_axi_wready_i = stall_state_ >> 40 & 1;
+    top_->eval();  // LOAD's and STORE's start and retire follow in the same cycle
+  }
+
+  // AXI lets write data come before its address.
+  void keep_write_beat() {
+    WriteBeat beat;
+    std::memcpy(beat.data, &top_->m_axi_wdata_o, kBus);
+    beat.strobe = top_->m_axi_wstrb_o;
+    beat.last = top_->m_axi_wlast_o;
+    beats_.push_back(beat);
+    ++result_.write_beats;
   }
 
   void write_beat(int64_t t) {
-    if (writes_.empty()) throw std::runtime_error("W beat without an address");
     const uint64_t address = writes_.front().address + write_index_ * kBus;
-    const auto* data = reinterpret_cast<const uint8_t*>(&top_->m_axi_wdata_o);
-    const uint64_t strobe = top_->m_axi_wstrb_o;
+    const WriteBeat& beat = beats_.front();
     for (uint64_t i = 0; i < kBus; ++i) {
-      if (!(strobe >> i & 1)) continue;
+      if (!(beat.strobe >> i & 1)) continue;
       if (address + i >= job_.dram_bytes) {
         throw std::runtime_error("STORE writes outside DRAM, byte " + std::to_string(address + i));
       }
-      job_.dram[address + i] = data[i];
+      job_.dram[address + i] = beat.data[i];
     }
-    ++result_.write_beats;
     const bool last = ++write_index_ == writes_.front().beats;
-    if (last != static_cast<bool>(top_->m_axi_wlast_o)) throw std::runtime_error("WLAST in the wrong beat");
+    if (last != beat.last) throw std::runtime_error("WLAST in the wrong beat");
+    beats_.pop_front();
     if (!last) return;
     memory_.accept_write(t, 0, writes_.front().beats);
     writes_.pop_front();
@@ -226,7 +249,8 @@ class Harness {
   }
   void dump() {
 #ifdef DLC_RTL_WAVEFORM
-    if (waveform_) waveform_->dump(time_++);
+    if (waveform_ && cycle_ >= job_.waveform_first && cycle_ <= job_.waveform_last) waveform_->dump(time_);
+    ++time_;
 #endif
   }
 
@@ -234,16 +258,24 @@ class Harness {
     uint64_t address;
     int beats;
   };
+  struct WriteBeat {
+    uint8_t data[kBus];
+    uint64_t strobe;
+    bool last;
+  };
   const RtlJob& job_;
   RtlResult& result_;
+  uint64_t stall_state_ = 0;
   VerilatedContext context_;
   std::unique_ptr<Vdlc> top_;
 #ifdef DLC_RTL_WAVEFORM
   std::unique_ptr<VerilatedFstC> waveform_;
   uint64_t time_ = 0;
 #endif
+  int64_t cycle_ = 0;  // before the start bit: 0
   dlc::MemoryPort memory_;
   std::deque<Write> writes_;
+  std::deque<WriteBeat> beats_;
   int write_index_ = 0;
 };
 

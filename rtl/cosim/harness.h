@@ -17,7 +17,9 @@ struct RtlJob {
   int64_t bandwidth_num = 0, bandwidth_den = 1;
   int64_t max_cycles = 0;
   uint64_t initial_state = 0;               // seed of registers and memories at power-up; 0: zeros
+  uint64_t stall_seed = 0;                  // nonzero: ARREADY, AWREADY, WREADY fall at random (no contract on time)
   const char* waveform = nullptr;           // FST file; only in libraries built with tracing
+  int64_t waveform_first = 0, waveform_last = INT64_MAX;  // cycles that it shows
   uint64_t instructions[kRtlEngines] = {};  // of each engine; the arrays below have that size
   int64_t* start[kRtlEngines] = {};         // cycles, filled in by the run
   int64_t* retire[kRtlEngines] = {};

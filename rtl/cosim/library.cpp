@@ -29,7 +29,9 @@ namespace fs = std::filesystem;
 const std::vector<std::string> kVerilatorOptions = {"--cc",        "-O3",      "--x-assign", "fast",
                                                     "--x-initial", "unique",   "--assert",   "--no-timing",
                                                     "-Wno-fatal",  "--prefix", "Vdlc",       "--top-module",
-                                                    "dlc_top",     "--Mdir",   "model"};
+                                                    "dlc_top",     "--Mdir",   "model",
+                                                    // Loops over the elements of a row become vector code.
+                                                    "--unroll-count", "256"};
 
 std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);

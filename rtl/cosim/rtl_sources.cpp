@@ -86,4 +86,13 @@ std::vector<std::pair<std::string, std::string>> rtl_design(const HwConfig& hw) 
   return design;
 }
 
+std::vector<std::pair<std::string, std::string>> rtl_bench() {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const char* name : {"tb/dlc_tb.sv", "Makefile", "README.md", "waivers.vlt"}) {
+    const bool shared = std::string(name) == "waivers.vlt";
+    files.emplace_back(name, read_source(rtl_directory() + (shared ? "/lint/" : "/export/") + name));
+  }
+  return files;
+}
+
 }  // namespace dlc

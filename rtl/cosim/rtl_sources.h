@@ -23,4 +23,7 @@ std::string isa_verilog_package();
 // stand in dlc_pkg instead of references to dlc_config_pkg, so that yosys reads it.
 std::vector<std::pair<std::string, std::string>> rtl_design(const HwConfig& hw);
 
+// What `dlc rtl` puts beside the design, as (path, text): test bench, Makefile, README. From the folder export/.
+std::vector<std::pair<std::string, std::string>> rtl_bench();
+
 }  // namespace dlc
