@@ -31,17 +31,4 @@ module dlc_axi_read_arbiter (
     if (!rst_ni) ar_valid_o <= 1'b0;
     else if (free) ar_valid_o <= fetch_valid_i || load_valid_i;
   end
-
-`ifndef SYNTHESIS
-  // AXI: a request stays as it is until it is accepted.
-  logic                       stalled_q;
-  logic [dlc_pkg::DRAM_W+8:0] request_q;
-  always_ff @(posedge clk_i) begin
-    stalled_q <= rst_ni && ar_valid_o && !ar_ready_i;
-    request_q <= {ar_id_o, ar_addr_o, ar_len_o};
-    if (rst_ni && stalled_q) begin
-      assert (ar_valid_o && request_q == {ar_id_o, ar_addr_o, ar_len_o}) else $error("AR changed while waiting");
-    end
-  end
-`endif
 endmodule

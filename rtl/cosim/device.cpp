@@ -2,6 +2,7 @@
 #include "isa/device.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "isa/error.h"
 #include "isa/program_file.h"
@@ -101,6 +102,9 @@ class RtlDevice : public Device {
       };
     }
 
+    const std::string coverage = coverage_folder().empty() ? "" : next_coverage_file();
+    if (!coverage.empty()) job.coverage = coverage.c_str();
+
     RtlResult result;
     library_for(options).run(job, result);
     check(program, job, result);
@@ -108,6 +112,10 @@ class RtlDevice : public Device {
   }
 
  private:
+  std::string next_coverage_file() {
+    return fmt::format("{}/{}-{}-{}.dat", coverage_folder(), getpid(), static_cast<const void*>(this), runs_++);
+  }
+
   const RtlLibrary& library_for(const RunOptions& options) {
     if (options.waveform.empty()) return *library_;
     if (!waveform_library_) waveform_library_ = std::make_unique<RtlLibrary>(hw_, true);
@@ -163,6 +171,7 @@ class RtlDevice : public Device {
 
   HwConfig hw_;
   std::unique_ptr<RtlLibrary> library_, waveform_library_;
+  int runs_ = 0;
 };
 
 }  // namespace

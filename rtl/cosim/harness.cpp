@@ -16,6 +16,9 @@
 #ifdef DLC_RTL_WAVEFORM
 #include "verilated_fst_c.h"
 #endif
+#ifdef DLC_RTL_COVERAGE
+#include "verilated_cov.h"
+#endif
 
 // Verilator's run-time errors ($error in an assertion, too) end the run, not the process.
 [[noreturn]] static void fail_at(const char* what, const char* file, int line) {
@@ -55,6 +58,9 @@ class Harness {
     while (!top_->running_o) tick();
     const auto begin = std::chrono::steady_clock::now();
     const bool ended = clock_loop();
+#ifdef DLC_RTL_COVERAGE
+    if (job_.coverage) context_.coveragep()->write(job_.coverage);
+#endif
     result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (!ended) {
       result_.status = RtlStatus::timeout;

@@ -20,6 +20,7 @@ struct RtlJob {
   uint64_t stall_seed = 0;                  // nonzero: ARREADY, AWREADY, WREADY fall at random (no contract on time)
   const char* waveform = nullptr;           // FST file; only in libraries built with tracing
   int64_t waveform_first = 0, waveform_last = INT64_MAX;  // cycles that it shows
+  const char* coverage = nullptr;           // file of line coverage; only in libraries built for it
   uint64_t instructions[kRtlEngines] = {};  // of each engine; the arrays below have that size
   int64_t* start[kRtlEngines] = {};         // cycles, filled in by the run
   int64_t* retire[kRtlEngines] = {};

@@ -112,6 +112,7 @@ class Build {
       flags_.push_back("-march=native");
     }
     if (waveform) flags_.push_back("-DDLC_RTL_WAVEFORM");
+    if (coverage_) flags_.push_back("-DDLC_RTL_COVERAGE");
   }
 
   // The library's path; built if the cache has none.
@@ -159,6 +160,7 @@ class Build {
     Command verilator = {"verilator"};
     verilator.insert(verilator.end(), kVerilatorOptions.begin(), kVerilatorOptions.end());
     if (waveform_) verilator.insert(verilator.end(), {"--trace-fst", "--trace-structs"});
+    if (coverage_) verilator.insert(verilator.end(), {"--coverage-line", "--coverage-user"});
     verilator.insert(verilator.end(), {"dlc_config_pkg.sv", "dlc_isa_pkg.sv"});
     verilator.insert(verilator.end(), sources_.begin(), sources_.end());
     run({verilator}, work, "verilator");
@@ -183,6 +185,7 @@ class Build {
     const fs::path include = fs::path(verilator_root_) / "include";
     for (const char* file : {"verilated.cpp", "verilated_threads.cpp"}) files.push_back(include / file);
     if (waveform_) files.push_back(include / "verilated_fst_c.cpp");
+    if (coverage_) files.push_back(include / "verilated_cov.cpp");
     files.push_back(root_ / "rtl/cosim/harness.cpp");
     std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
       return std::pair(fs::file_size(b), a) < std::pair(fs::file_size(a), b);
@@ -218,6 +221,7 @@ class Build {
 
   const HwConfig& hw_;
   bool waveform_;
+  bool coverage_ = !coverage_folder().empty();
   fs::path root_;  // dlc's source tree: the harness includes isa/ and simulator/memory/
   std::vector<std::string> sources_;
   std::string verilator_root_;
@@ -225,6 +229,11 @@ class Build {
 };
 
 }  // namespace
+
+std::string coverage_folder() {
+  const char* folder = std::getenv("DLC_RTL_COVERAGE");
+  return folder ? folder : "";
+}
 
 RtlLibrary::RtlLibrary(const HwConfig& hw, bool waveform) {
   path_ = Build(hw, waveform).library().string();

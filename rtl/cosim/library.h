@@ -13,9 +13,13 @@
 
 namespace dlc {
 
+// $DLC_RTL_COVERAGE: the folder into which every run writes its line coverage (scripts/rtl-coverage); else "".
+std::string coverage_folder();
+
 class RtlLibrary {
  public:
-  // Builds if need be (half a minute to a few). Errors: UserError (bad_input) naming the build's log.
+  // Builds if need be (half a minute to a few). With DLC_RTL_COVERAGE set, a library that counts lines (coverage_folder).
+  // Errors: UserError (bad_input) naming the build's log.
   RtlLibrary(const HwConfig& hw, bool waveform);
   ~RtlLibrary();
   RtlLibrary(const RtlLibrary&) = delete;
