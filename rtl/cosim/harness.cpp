@@ -289,6 +289,7 @@ class Harness {
 
 extern "C" __attribute__((visibility("default"))) void dlc_rtl_run(const RtlJob* job, RtlResult* result) {
   try {
+    if (job->interface != kRtlInterface) throw std::runtime_error("dlc is older or newer than the RTL's sources: build dlc again");
     Harness(*job, *result).run();
   } catch (const std::exception& error) {
     result->status = RtlStatus::failed;

@@ -8,7 +8,10 @@ inline constexpr int kRtlEngines = 4;         // load, matrix, vector, store
 inline constexpr int kRtlCounterEngines = 5;  // and fetch
 inline constexpr int kRtlMessageBytes = 1024;
 
+inline constexpr uint64_t kRtlInterface = 2;  // raise when the structs below change
+
 struct RtlJob {
+  uint64_t interface = kRtlInterface;  // a library from other sources than dlc's is refused, not misread
   uint64_t program_address = 0;
   uint64_t program_units = 0;
   uint8_t* dram = nullptr;
