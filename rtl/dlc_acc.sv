@@ -37,7 +37,6 @@ module dlc_acc (
   localparam int unsigned Cols  = dlc_pkg::COLS;
   localparam int unsigned Lanes = dlc_pkg::LANES;
   localparam int unsigned Sub   = dlc_pkg::ACC_SUB;
-  localparam int unsigned SubLog = Sub > 1 ? $clog2(Sub) : 0;
   localparam int unsigned Phys  = dlc_pkg::ACC_PHYS;
   localparam int unsigned PhysW = dlc_pkg::ACC_PHYS_W;
   localparam int unsigned RowW  = dlc_pkg::ACC_ROW_W;
@@ -47,19 +46,13 @@ module dlc_acc (
   localparam int unsigned GroupW   = Groups > 1 ? GroupLog : 1;
   localparam int unsigned CtrlW = 4 + PhysW + RowW;
 
-  // Word address -> SRAM number (bank * Sub + word % Sub) and row in it.
-  function automatic logic [PhysW-1:0] sram_of(input logic [AddrW-1:0] word);
-    logic [31:0] bank;
-    bank = 32'(word) / BankWords;
-    sram_of = PhysW'(bank * Sub + 32'(word) % Sub);
-  endfunction
-  function automatic logic [RowW-1:0] row_of(input logic [AddrW-1:0] word);
-    row_of = RowW'((32'(word) % BankWords) >> SubLog);
-  endfunction
-
   // ---- MATRIX: the step's ACC access comes a cycle before its sum ----
   localparam int unsigned Delay = dlc_pkg::SUM_LATENCY - 1;
   localparam int unsigned DelayW = $clog2(Delay);
+  logic [PhysW-1:0]  step_sram;
+  logic [RowW-1:0]   step_row;
+  dlc_bank_address #(.BankWords(BankWords), .Sub(Sub), .SramW(PhysW), .RowW(RowW)) u_step_address (
+    .word_i(step_addr_i), .sram_o(step_sram), .row_o(step_row));
   logic [Delay-1:0]  valid_line_q;
   logic [DelayW-1:0] slot_q;
   logic [CtrlW-2:0]  delay_q[Delay];  // a ring: written now, read Delay cycles later
@@ -67,7 +60,7 @@ module dlc_acc (
   always_ff @(posedge clk_i) begin
     valid_line_q <= {valid_line_q[Delay-2:0], step_i};
     slot_q <= slot_q == DelayW'(Delay - 1) ? '0 : slot_q + 1'b1;
-    if (step_i) delay_q[slot_q] <= {overwrite_i, forward1_i, forward2_i, sram_of(step_addr_i), row_of(step_addr_i)};
+    if (step_i) delay_q[slot_q] <= {overwrite_i, forward1_i, forward2_i, step_sram, step_row};
     if (!rst_ni) begin
       valid_line_q <= '0;
       slot_q       <= '0;
@@ -82,12 +75,12 @@ module dlc_acc (
   assign a_word = a_addr_i >> GroupLog;
   assign b_word = b_addr_i >> GroupLog;
   assign d_word = d_addr_i >> GroupLog;
-  assign a_sram = sram_of(a_word);
-  assign b_sram = sram_of(b_word);
-  assign d_sram = sram_of(d_word);
-  assign a_row  = row_of(a_word);
-  assign b_row  = row_of(b_word);
-  assign d_row  = row_of(d_word);
+  dlc_bank_address #(.BankWords(BankWords), .Sub(Sub), .SramW(PhysW), .RowW(RowW)) u_a_address (
+    .word_i(a_word), .sram_o(a_sram), .row_o(a_row));
+  dlc_bank_address #(.BankWords(BankWords), .Sub(Sub), .SramW(PhysW), .RowW(RowW)) u_b_address (
+    .word_i(b_word), .sram_o(b_sram), .row_o(b_row));
+  dlc_bank_address #(.BankWords(BankWords), .Sub(Sub), .SramW(PhysW), .RowW(RowW)) u_d_address (
+    .word_i(d_word), .sram_o(d_sram), .row_o(d_row));
 
   logic [Sub-1:0]       st_re;
   logic [Sub*AddrW-1:0] st_word;
@@ -109,6 +102,16 @@ module dlc_acc (
     .valid_i(ld_valid_i), .sp_i(ld_sp_i), .lo_i(ld_lo_i), .n_i(ld_n_i), .data_i(ld_data_i),
     .we_o(ld_we), .addr_o(ld_word), .group_o(ld_group), .data_o(ld_data));
 
+  // STORE's and LOAD's words: one a sub-memory.
+  logic [Sub*PhysW-1:0] st_sram, ld_sram;
+  logic [Sub*RowW-1:0]  st_row, ld_row;
+  for (genvar s = 0; s < Sub; s++) begin : gen_dma_address
+    dlc_bank_address #(.BankWords(BankWords), .Sub(Sub), .SramW(PhysW), .RowW(RowW)) u_store_address (
+      .word_i(st_word[s*AddrW +: AddrW]), .sram_o(st_sram[s*PhysW +: PhysW]), .row_o(st_row[s*RowW +: RowW]));
+    dlc_bank_address #(.BankWords(BankWords), .Sub(Sub), .SramW(PhysW), .RowW(RowW)) u_load_address (
+      .word_i(ld_word[s*AddrW +: AddrW]), .sram_o(ld_sram[s*PhysW +: PhysW]), .row_o(ld_row[s*RowW +: RowW]));
+  end
+
   // ---- one read and one write an SRAM ----
   logic [Phys-1:0]      re, ld_hit, d_hit;
   logic [Phys*RowW-1:0] raddr, waddr;
@@ -117,12 +120,12 @@ module dlc_acc (
     logic a_hit, b_hit, s_hit;
     assign a_hit = a_re_i && (a_sram == PhysW'(i));
     assign b_hit = b_re_i && (b_sram == PhysW'(i));
-    assign s_hit = st_re[S] && (sram_of(st_word[S*AddrW +: AddrW]) == PhysW'(i));
+    assign s_hit = st_re[S] && (st_sram[S*PhysW +: PhysW] == PhysW'(i));
     assign re[i] = a_hit || b_hit || s_hit;
-    assign raddr[i*RowW +: RowW] = a_hit ? a_row : b_hit ? b_row : row_of(st_word[S*AddrW +: AddrW]);
+    assign raddr[i*RowW +: RowW] = a_hit ? a_row : b_hit ? b_row : st_row[S*RowW +: RowW];
     assign d_hit[i]  = d_we_i && (d_sram == PhysW'(i));
-    assign ld_hit[i] = ld_we[S] && (sram_of(ld_word[S*AddrW +: AddrW]) == PhysW'(i));
-    assign waddr[i*RowW +: RowW] = d_hit[i] ? d_row : row_of(ld_word[S*AddrW +: AddrW]);
+    assign ld_hit[i] = ld_we[S] && (ld_sram[S*PhysW +: PhysW] == PhysW'(i));
+    assign waddr[i*RowW +: RowW] = d_hit[i] ? d_row : ld_row[S*RowW +: RowW];
 `ifndef SYNTHESIS
     always_ff @(posedge clk_i) begin
       if (rst_ni) begin
@@ -172,7 +175,7 @@ module dlc_acc (
   end
   for (genvar s = 0; s < Sub; s++) begin : gen_store_sel
     always_ff @(posedge clk_i) begin
-      if (st_re[s]) st_sram_q[s*PhysW +: PhysW] <= sram_of(st_word[s*AddrW +: AddrW]);
+      if (st_re[s]) st_sram_q[s*PhysW +: PhysW] <= st_sram[s*PhysW +: PhysW];
     end
   end
 

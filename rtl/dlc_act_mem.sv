@@ -34,7 +34,6 @@ module dlc_act_mem (
   localparam int unsigned AddrW  = dlc_pkg::ADDR_W;
   localparam int unsigned WordW  = dlc_pkg::ACT_WORD * 8;
   localparam int unsigned Sub    = dlc_pkg::ACT_SUB;
-  localparam int unsigned SubLog = Sub > 1 ? $clog2(Sub) : 0;
   localparam int unsigned Banks  = dlc_pkg::ACT_BANKS;
   localparam int unsigned BankWords = dlc_pkg::ACT_BANK_WORDS;
   localparam int unsigned Phys   = Banks * Sub;  // SRAM number = bank * Sub + word % Sub
@@ -51,26 +50,17 @@ module dlc_act_mem (
   localparam int unsigned Granule = LanesW < ChunkW ? LanesW : ChunkW;
   localparam int unsigned Granules = WordW / Granule;
 
-  function automatic logic [PhysW-1:0] sram_of(input logic [AddrW-1:0] word);
-    logic [31:0] bank;
-    bank = 32'(word) / BankWords;
-    sram_of = PhysW'(bank * Sub + 32'(word) % Sub);
-  endfunction
-  function automatic logic [RowW-1:0] row_of(input logic [AddrW-1:0] word);
-    row_of = RowW'((32'(word) % BankWords) >> SubLog);
-  endfunction
-
   // ---- requests ----
   logic [PhysW-1:0] m_sram, a_sram, b_sram, d_sram, m_sram_q, a_sram_q, b_sram_q;
   logic [RowW-1:0]  m_row, a_row, b_row, d_row;
-  assign m_sram = sram_of(m_addr_i);
-  assign a_sram = sram_of(a_addr_i >> GroupLog);
-  assign b_sram = sram_of(b_addr_i >> GroupLog);
-  assign d_sram = sram_of(d_addr_i >> GroupLog);
-  assign m_row  = row_of(m_addr_i);
-  assign a_row  = row_of(a_addr_i >> GroupLog);
-  assign b_row  = row_of(b_addr_i >> GroupLog);
-  assign d_row  = row_of(d_addr_i >> GroupLog);
+  dlc_bank_address #(.BankWords(BankWords), .Sub(Sub), .SramW(PhysW), .RowW(RowW)) u_m_address (
+    .word_i(m_addr_i), .sram_o(m_sram), .row_o(m_row));
+  dlc_bank_address #(.BankWords(BankWords), .Sub(Sub), .SramW(PhysW), .RowW(RowW)) u_a_address (
+    .word_i(a_addr_i >> GroupLog), .sram_o(a_sram), .row_o(a_row));
+  dlc_bank_address #(.BankWords(BankWords), .Sub(Sub), .SramW(PhysW), .RowW(RowW)) u_b_address (
+    .word_i(b_addr_i >> GroupLog), .sram_o(b_sram), .row_o(b_row));
+  dlc_bank_address #(.BankWords(BankWords), .Sub(Sub), .SramW(PhysW), .RowW(RowW)) u_d_address (
+    .word_i(d_addr_i >> GroupLog), .sram_o(d_sram), .row_o(d_row));
 
   logic [Sub-1:0]       st_re, ld_we;
   logic [Sub*AddrW-1:0] st_word, ld_word;
@@ -86,6 +76,16 @@ module dlc_act_mem (
   dlc_dma_write_align #(.WordBytes(dlc_pkg::ACT_WORD)) u_load (
     .valid_i(ld_valid_i), .sp_i(ld_sp_i), .lo_i(ld_lo_i), .n_i(ld_n_i), .data_i(ld_data_i),
     .we_o(ld_we), .addr_o(ld_word), .group_o(ld_group), .data_o(ld_data));
+
+  // STORE's and LOAD's words: one a sub-memory.
+  logic [Sub*PhysW-1:0] st_sram, ld_sram;
+  logic [Sub*RowW-1:0]  st_row, ld_row;
+  for (genvar s = 0; s < Sub; s++) begin : gen_dma_address
+    dlc_bank_address #(.BankWords(BankWords), .Sub(Sub), .SramW(PhysW), .RowW(RowW)) u_store_address (
+      .word_i(st_word[s*AddrW +: AddrW]), .sram_o(st_sram[s*PhysW +: PhysW]), .row_o(st_row[s*RowW +: RowW]));
+    dlc_bank_address #(.BankWords(BankWords), .Sub(Sub), .SramW(PhysW), .RowW(RowW)) u_load_address (
+      .word_i(ld_word[s*AddrW +: AddrW]), .sram_o(ld_sram[s*PhysW +: PhysW]), .row_o(ld_row[s*RowW +: RowW]));
+  end
 
   // ---- write enables and data: a granule's column is the same in every SRAM ----
   logic [GroupW-1:0]   d_group;
@@ -113,10 +113,10 @@ module dlc_act_mem (
     assign m_hit  = m_re_i && (m_sram == PhysW'(i));
     assign a_hit  = a_re_i && (a_sram == PhysW'(i));
     assign b_hit  = b_re_i && (b_sram == PhysW'(i));
-    assign s_hit  = st_re[S] && (sram_of(st_word[S*AddrW +: AddrW]) == PhysW'(i));
+    assign s_hit  = st_re[S] && (st_sram[S*PhysW +: PhysW] == PhysW'(i));
     assign d_hit  = d_we_i && (d_sram == PhysW'(i));
-    assign ld_hit = ld_we[S] && (sram_of(ld_word[S*AddrW +: AddrW]) == PhysW'(i));
-    assign s_row  = row_of(st_word[S*AddrW +: AddrW]);
+    assign ld_hit = ld_we[S] && (ld_sram[S*PhysW +: PhysW] == PhysW'(i));
+    assign s_row  = st_row[S*RowW +: RowW];
 `ifndef SYNTHESIS
     logic [2:0] readers;
     assign readers = 3'(m_hit) + 3'(a_hit) + 3'(b_hit) + 3'(s_hit);
@@ -158,7 +158,7 @@ module dlc_act_mem (
     dlc_scratchpad_bank #(.Width(WordW), .Granule(Granule), .Words(Depth), .ReadPorts(Ports)) u_sram (
       .clk_i,
       .we_i(({Granules{d_hit}} & d_granules) | ({Granules{ld_hit}} & ld_granules)),
-      .waddr_i(d_hit ? d_row : row_of(ld_word[S*AddrW +: AddrW])), .wdata_i(wdata),
+      .waddr_i(d_hit ? d_row : ld_row[S*RowW +: RowW]), .wdata_i(wdata),
       .re_i(re), .raddr_i(raddr), .rdata_o(rdata_flat));
     for (genvar p = 0; p < Ports; p++) begin : gen_port
       assign rdata[i*Ports + p] = rdata_flat[p*WordW +: WordW];
@@ -186,7 +186,7 @@ module dlc_act_mem (
   end
   for (genvar s = 0; s < Sub; s++) begin : gen_store
     logic [PhysW-1:0] sram;
-    assign sram = sram_of(st_word[s*AddrW +: AddrW]);
+    assign sram = st_sram[s*PhysW +: PhysW];
     always_ff @(posedge clk_i) begin
       if (st_re[s]) begin
         st_sram_q[s*PhysW +: PhysW] <= sram;

@@ -1,5 +1,6 @@
 dlc_pkg.sv
 dlc_scratchpad_bank.sv
+dlc_bank_address.sv
 dlc_delay.sv
 dlc_loop_counter.sv
 dlc_address_walker.sv
