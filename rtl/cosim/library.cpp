@@ -69,6 +69,30 @@ std::string cpu_flags() {
   return "";
 }
 
+// What verilator and g++ say about themselves. Asked once a process: each question starts a program.
+struct Tools {
+  std::string verilator_root, versions, cpu;
+  bool native = false;  // g++ knows -march=native here
+};
+
+Tools ask_tools() {
+  if (!in_path("verilator") || !in_path("g++")) {
+    throw UserError(ErrorKind::bad_input, "RTL", "verilator and g++ are needed (apt-get install verilator g++)");
+  }
+  Tools t;
+  std::istringstream root(output_of({"verilator", "--getenv", "VERILATOR_ROOT"}));
+  std::getline(root, t.verilator_root);
+  t.versions = output_of({"verilator", "--version"}) + output_of({"g++", "--version"});
+  t.cpu = cpu_flags();
+  t.native = !output_of({"g++", "-march=native", "-E", "-dM", "-x", "c++", "/dev/null"}).empty();
+  return t;
+}
+
+const Tools& tools() {
+  static const Tools t = ask_tools();
+  return t;
+}
+
 class Lock {
  public:
   explicit Lock(const fs::path& path) : fd_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
@@ -93,12 +117,6 @@ class Build {
         waveform_(waveform),
         root_(fs::path(rtl_directory()).parent_path()),
         sources_(rtl_sources()) {
-    if (!in_path("verilator") || !in_path("g++")) {
-      throw UserError(ErrorKind::bad_input, "RTL",
-                      "verilator and g++ are needed (apt-get install verilator g++)");
-    }
-    std::istringstream root(output_of({"verilator", "--getenv", "VERILATOR_ROOT"}));
-    std::getline(root, verilator_root_);
     flags_ = {"-std=c++20",
               "-fPIC",
               "-fvisibility=hidden",
@@ -107,10 +125,7 @@ class Build {
               "-DVL_USER_STOP",
               "-DVL_USER_FATAL",
               fmt::format("-DDLC_RTL_BUS_BYTES={}", hw.bus_bytes)};
-    if (!output_of({"g++", "-march=native", "-dumpversion"}).empty() &&
-        !output_of({"g++", "-march=native", "-E", "-dM", "-x", "c++", "/dev/null"}).empty()) {
-      flags_.push_back("-march=native");
-    }
+    if (tools().native) flags_.push_back("-march=native");
     if (waveform) flags_.push_back("-DDLC_RTL_WAVEFORM");
     if (coverage_) flags_.push_back("-DDLC_RTL_COVERAGE");
   }
@@ -139,9 +154,8 @@ class Build {
 
  private:
   uint64_t key() const {
-    std::string all = fmt::format("{:x} {} {}\n", hwconfig_structural_hash(hw_), waveform_, cpu_flags());
-    for (const Command& c : {Command{"verilator", "--version"}, Command{"g++", "--version"}})
-      all += output_of(c);
+    std::string all =
+        fmt::format("{:x} {} {}\n{}", hwconfig_structural_hash(hw_), waveform_, tools().cpu, tools().versions);
     for (const std::string& option : kVerilatorOptions) all += option + "\n";
     for (const std::string& flag : flags_) all += flag + "\n";
     all += isa_verilog_package();
@@ -182,7 +196,7 @@ class Build {
     for (const auto& entry : fs::directory_iterator(work / "model")) {
       if (entry.path().extension() == ".cpp") files.push_back(entry.path());
     }
-    const fs::path include = fs::path(verilator_root_) / "include";
+    const fs::path include = fs::path(tools().verilator_root) / "include";
     for (const char* file : {"verilated.cpp", "verilated_threads.cpp"}) files.push_back(include / file);
     if (waveform_) files.push_back(include / "verilated_fst_c.cpp");
     if (coverage_) files.push_back(include / "verilated_cov.cpp");
@@ -203,7 +217,7 @@ class Build {
     command.insert(command.end(), flags_.begin(), flags_.end());
     // Slow files run once: initialisation.
     command.push_back(source.string().find("Slow") != std::string::npos ? "-O0" : "-O2");
-    const std::string include = verilator_root_ + "/include";
+    const std::string include = tools().verilator_root + "/include";
     command.insert(command.end(),
                    {"-Imodel", "-I" + root_.string(), "-I" + include, "-I" + include + "/vltstd", "-c",
                     name.string(), "-o", source.stem().string() + ".o"});
@@ -224,7 +238,6 @@ class Build {
   bool coverage_ = !coverage_folder().empty();
   fs::path root_;  // dlc's source tree: the harness includes isa/ and simulator/memory/
   std::vector<std::string> sources_;
-  std::string verilator_root_;
   std::vector<std::string> flags_;
 };
 
