@@ -12,6 +12,7 @@
 #include "compiler/driver/file_io.h"
 #include "compiler/driver/inputs.h"
 #include "compiler/driver/outputs.h"
+#include "compiler/passes/passes.h"
 #include "isa/error.h"
 
 namespace dlc {
@@ -106,7 +107,8 @@ Check compare_values(const std::string& engine, const TensorMap& tensors, const 
 
 int run_on_host(const Options& o) {
   refuse_machine_options(o);
-  const Prepared p = prepare_model(o, false);
+  Prepared p = prepare_model(o, false);
+  passes::fold_all_constants(p.graph);
   std::string note;
   const TensorMap inputs = gather_inputs(o, graph_signature(p.graph), &note);
   if (!note.empty() && !o.quiet) std::printf("%s\n", note.c_str());

@@ -43,6 +43,7 @@ constexpr Row kRows[] = {
     {"", "Transpose", lower_transpose},
     {"", "Unsqueeze", lower_view},
     {ir::kDlcDomain, "qconv", lower_qconv},
+    {ir::kDlcDomain, "qlut", lower_qlut},
     {ir::kDlcDomain, "qplace", lower_qplace},
     {ir::kDlcDomain, "qpool", lower_qpool},
     {ir::kDlcDomain, "qtake", lower_qtake},

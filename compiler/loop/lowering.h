@@ -152,6 +152,7 @@ bool lower_slice(Lowering&, const Group&);
 bool lower_split(Lowering&, const Group&);
 bool lower_expand(Lowering&, const Group&);
 bool lower_gather(Lowering&, const Group&);
+bool lower_qlut(Lowering&, const Group&);
 bool lower_qplace(Lowering&, const Group&);
 bool lower_qtake(Lowering&, const Group&);
 bool lower_softmax(Lowering&, const Group&);

@@ -46,6 +46,7 @@ struct Flavour {
   bool integer = false, flip_sign = false;
   double fill = 0;                                      // of padding
   ElementType accumulator = ElementType::float32;
+  int parts = 1;                                        // 2: 9-bit weights as the sum of two of 8 bits
   std::function<float(int64_t index)> weight;           // element of w; exact for 8 bit
   std::function<int(NestBuilder&)> bind;                // adds parameter buffers
   std::function<Expr(NestBuilder&, Expr channel, int lanes)> initial;           // first value of the sums
@@ -73,19 +74,24 @@ Line choose_line(const Machine& m, const Shape& s, int64_t vectors) {
   return line;
 }
 
-// Weights as [group][output vectors / V][input blocks][kh][kw][input block / unit][V][lanes][unit]; unit = 4 for dot4.
+// Weights as [group][output vectors / V][part][input blocks][kh][kw][input block / unit][V][lanes][unit]; unit = 4 for
+// dot4. Part 0 holds what fits in 8 bits, part 1 the rest.
 template <typename T>
 std::vector<T> pack_weights(const Shape& s, const Flavour& f, int64_t in_block, int vectors, int lanes, int unit) {
   const int64_t in_blocks = ceil_div(s.icg, in_block), out_vectors = ceil_div(s.ocg, lanes), units = in_block / unit;
-  std::vector<T> packed(static_cast<size_t>(s.groups * out_vectors * lanes * in_blocks * s.kh * s.kw * in_block), T{0});
+  std::vector<T> packed(static_cast<size_t>(f.parts * s.groups * out_vectors * lanes * in_blocks * s.kh * s.kw * in_block), T{0});
   for (int64_t oc = 0; oc < s.oc; ++oc) {
     const int64_t g = oc / s.ocg, o = oc % s.ocg, vector = o / lanes, lane = o % lanes;
     const int64_t vg = g * out_vectors / vectors + vector / vectors, v = vector % vectors;
     for (int64_t ic = 0; ic < s.icg; ++ic) {
       const int64_t ib = ic / in_block, u = ic % in_block / unit, k = ic % unit;
       for (int64_t t = 0; t < s.kh * s.kw; ++t) {
-        const int64_t at = (((((vg * in_blocks + ib) * s.kh * s.kw + t) * units + u) * vectors + v) * lanes + lane) * unit + k;
-        packed[static_cast<size_t>(at)] = static_cast<T>(f.weight((oc * s.icg + ic) * s.kh * s.kw + t));
+        const float whole = f.weight((oc * s.icg + ic) * s.kh * s.kw + t);
+        for (int64_t part = 0; part < f.parts; ++part) {
+          const int64_t at = ((((((vg * f.parts + part) * in_blocks + ib) * s.kh * s.kw + t) * units + u) * vectors + v) * lanes + lane) * unit + k;
+          const float low = f.integer ? std::clamp(whole, -128.0f, 127.0f) : whole;
+          packed[static_cast<size_t>(at)] = static_cast<T>(part == 0 ? low : whole - low);
+        }
       }
     }
   }
@@ -106,7 +112,7 @@ bool lower_dense(Lowering& l, const Group& group, const Shape& s, const Flavour&
   const Line line = choose_line(l.machine(), s, out_vectors);
   const Blocking k = choose_blocking(l.machine(), line.length, out_vectors);
   const int64_t vector_groups = out_vectors / k.vectors, group_blocks = s.groups * in_blocks;
-  const int64_t group_weights = in_blocks * s.kh * s.kw * in_block * k.vectors * lanes;
+  const int64_t part_weights = in_blocks * s.kh * s.kw * in_block * k.vectors * lanes, group_weights = f.parts * part_weights;
 
   const int x = l.padded(node.inputs[0], in_layout, s.pads, f.fill);
   const int w = f.integer ? l.constant(pack_weights<int8_t>(s, f, in_block, k.vectors, lanes, unit))
@@ -118,7 +124,8 @@ bool lower_dense(Lowering& l, const Group& group, const Shape& s, const Flavour&
   micro.accumulator = f.accumulator;
   micro.flip_sign = f.flip_sign;
   micro.lanes = lanes;
-  micro.loops = {{in_blocks, s.h * s.w * in_block, s.kh * s.kw * in_block * k.vectors * lanes},
+  micro.loops = {{f.parts, 0, part_weights},
+                 {in_blocks, s.h * s.w * in_block, s.kh * s.kw * in_block * k.vectors * lanes},
                  {s.kh, s.dh * s.w * in_block, s.kw * in_block * k.vectors * lanes},
                  {s.kw, s.dw * in_block, in_block * k.vectors * lanes},
                  {in_block / unit, unit, k.vectors * lanes * unit}};
@@ -291,7 +298,7 @@ bool lower_qconv(Lowering& l, const Group& group) {
   const bool depthwise = s.icg == 1 && s.ocg == 1 && s.groups > 1;
   const int64_t length = s.icg * s.kh * s.kw;
   for (int64_t i = 0; !depthwise && i < s.oc * length; ++i)
-    if (f.weight(i) < -128 || f.weight(i) > 127) return false;  // dot4 has 8-bit weights
+    if (f.weight(i) < -128 || f.weight(i) > 127) f.parts = 2;  // dot4 has 8-bit weights
   // sum (x - zero) w = sum x w - zero sum w, modulo 2^32.
   const int32_t zero = q.x_zero + (f.flip_sign ? 128 : 0);
   std::vector<int32_t> start(static_cast<size_t>(ceil_div(s.oc, lanes) * lanes));

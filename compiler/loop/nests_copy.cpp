@@ -231,6 +231,24 @@ bool lower_qtake(Lowering& l, const Group& g) {
   return true;
 }
 
+// Byte by byte in whatever layout the input has: lanes without a channel are bytes, too.
+bool lower_qlut(Lowering& l, const Group& g) {
+  const ir::Node& node = l.graph().node(g.anchor);
+  if (!plain_generator(g) || l.value(node.outputs[0]).elements() == 0) return false;
+  const auto& table = std::get<ir::QLut>(node.payload).table;
+  const ElementType type = l.value(node.outputs[0]).type;
+  const Layout layout = l.natural_layout(node.inputs[0]);
+  const int from = l.stored(node.inputs[0], layout), to = l.define(node.outputs[0], layout);
+  NestBuilder b(l, "qlut");
+  const int x = b.in(from), t = b.in(l.constant(type, ir::Bytes(table.begin(), table.end()))), y = b.out(to);
+  b.parallel(l.storage(to).elements, [&](Expr i) {
+    const Expr byte = bitcast(b.load(x, i), {ElementType::uint8, 1});
+    b.store(y, i, b.load(t, convert(byte, ElementType::int64)));
+  });
+  b.emit({g.anchor});
+  return true;
+}
+
 // Constant indices only: those given at run time are checked by the reference backend.
 bool lower_gather(Lowering& l, const Group& g) {
   const ir::Node& node = l.graph().node(g.anchor);

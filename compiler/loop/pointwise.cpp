@@ -129,11 +129,12 @@ Expr qbinary(const ir::Graph& g, const Node& n, const Args& a) {
 
 Expr quantize(const ir::Graph& g, const Node& n, const Args& a) {
   const ElementType type = out_type(g, n);
-  const bool is_signed = type == ElementType::int8;
+  const bool is_signed = type == ElementType::int8 || type == ElementType::int16;
+  const double range = ir::element_size(type) == 1 ? 256 : 65536, low = is_signed ? -range / 2 : 0;
   const Expr zero = a.size() > 2 && a[2] ? cast(a[2], ElementType::float32) : real(a[0], 0);
   const Expr v = unary(Op::round, a[0] / a[1]) + zero;
   const Expr known = select(binary(Op::equal, v, v), v, real(v, 0));
-  const Expr bounded = min(max(known, real(v, is_signed ? -128 : 0)), real(v, is_signed ? 127 : 255));
+  const Expr bounded = min(max(known, real(v, low)), real(v, low + range - 1));
   return convert(convert(bounded, ElementType::int32), type);
 }
 
@@ -233,7 +234,7 @@ bool accepts_quantisation(const ir::Graph& g, const Node& n, const std::vector<E
   const bool quantizes = n.op == "QuantizeLinear";
   const ElementType stored = quantizes ? out_type(g, n) : types[0];
   if ((quantizes ? types[0] : out_type(g, n)) != ElementType::float32 || types[1] != ElementType::float32) return false;
-  return ir::is_8bit(stored) || (!quantizes && stored == ElementType::int32);
+  return ir::is_8bit(stored) || stored == ElementType::int16 || stored == ElementType::uint16 || (!quantizes && stored == ElementType::int32);
 }
 
 bool accepts_special(const ir::Graph& g, const Node& n, const std::vector<ElementType>& types) {

@@ -8,20 +8,18 @@ namespace {
 
 constexpr size_t kLargestConstant = size_t{64} << 20;  // bytes
 
-bool foldable(const ir::Graph& graph, const ir::Node& node) {
-  if (node.is("DequantizeLinear") || node.inputs.empty() || node.outputs.size() != 1) return false;
+bool foldable(const ir::Graph& graph, const ir::Node& node, bool dequantise) {
+  if ((node.is("DequantizeLinear") && !dequantise) || node.inputs.empty() || node.outputs.size() != 1) return false;
   if (!reference::can_evaluate(node) || graph.value(node.outputs[0]).byte_size() > kLargestConstant)
     return false;
   return std::all_of(node.inputs.begin(), node.inputs.end(),
                      [&](ir::ValueId v) { return !v.valid() || graph.value(v).is_constant(); });
 }
 
-}  // namespace
-
-void fold_constants(ir::Graph& graph, PassContext&) {
+void fold(ir::Graph& graph, bool dequantise) {
   for (ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
-    if (!foldable(graph, node)) continue;
+    if (!foldable(graph, node, dequantise)) continue;
     std::vector<ir::Tensor> tensors;
     for (ir::ValueId v : node.inputs) {
       tensors.push_back(v.valid() ? reference::constant_tensor(graph.value(v)) : ir::Tensor());
@@ -35,5 +33,10 @@ void fold_constants(ir::Graph& graph, PassContext&) {
     graph.value(out).data = std::make_shared<const ir::Bytes>(std::move(results[0].bytes));
   }
 }
+
+}  // namespace
+
+void fold_constants(ir::Graph& graph, PassContext&) { fold(graph, false); }
+void fold_all_constants(ir::Graph& graph) { fold(graph, true); }
 
 }  // namespace dlc::passes

@@ -9,6 +9,8 @@ namespace dlc::passes {
 //   before  Mul(c1, c2) -> v        after  v = constant
 // DequantizeLinear stays: quantize-qdq wants the stored weights. Results beyond 64 MiB stay too.
 void fold_constants(ir::Graph& graph, PassContext& context);
+// The same with DequantizeLinear, for a graph that is going to be run as it is.
+void fold_all_constants(ir::Graph& graph);
 
 // remove-identity: operators that hand on their input unchanged go away.
 //   before  x -> Identity | Dropout | Reshape to the same shape | Transpose by the identity | Cast to the

@@ -4,6 +4,7 @@
 
 #include "compiler/onnx/import_onnx.h"
 #include "compiler/passes/pass_manager.h"
+#include "compiler/passes/passes.h"
 #include "tests/cpu/cpu_harness.h"
 
 using namespace dlc;
@@ -19,6 +20,7 @@ void check_model(const std::string& name) {
   }
   ir::Graph g = onnx_import::import_onnx(file.string());
   passes::run_pipeline(g, {});
+  passes::fold_all_constants(g);
   INFO(name);
   const cpu::Executable e(g, test::options_for("native"));
   for (ir::NodeId n : e.fallback_nodes()) UNSCOPED_INFO("reference: " + g.node(n).where());
@@ -32,4 +34,5 @@ void check_model(const std::string& name) {
 TEST_CASE("mnist12 gives the reference's values on the CPU backend") { check_model("mnist12/model.onnx"); }
 TEST_CASE("ic_resnet8_f32 gives the reference's values on the CPU backend") { check_model("mlperf_tiny_onnx/ic_resnet8_f32.onnx"); }
 TEST_CASE("ic_resnet8_int8 gives the reference's bytes on the CPU backend") { check_model("mlperf_tiny_onnx/ic_resnet8_int8_qdq.onnx"); }
+TEST_CASE("kws_dscnn_f32 with stored int8 weights runs without the reference backend") { check_model("mlperf_tiny_onnx/kws_dscnn_f32.onnx"); }
 TEST_CASE("kws_dscnn_int8 gives the reference's bytes on the CPU backend") { check_model("mlperf_tiny_onnx/kws_dscnn_int8_qdq.onnx"); }
