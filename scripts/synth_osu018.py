@@ -20,6 +20,8 @@ EFFICIENCY = 0.6               # cells / whole macro
 ACCESS_NS = 1.2
 ACCESS_PER_DOUBLING_NS = 0.1
 SETUP_NS = 0.3
+THRESHOLDS = "".join(f"{kind}_threshold_pct_{edge} : {value}; " for edge in ("rise", "fall")
+                     for kind, value in (("slew_upper", 80), ("slew_lower", 20), ("input", 50), ("output", 50))) + "\n"
 ABC = "+strash;&get,-n;&nf,{D};&put;buffer,-c;upsize,{D};dnsize,{D};stime,-p"
 TARGET_PS = 6600               # what abc sizes for
 
@@ -88,7 +90,7 @@ def bank_liberty(name, module, bank):
                              f'{edge}_transition(scalar) {{ values("0.1"); }}' for edge in ("rise", "fall")) + " }")
         pins.append(f"bus({pin}) {{ bus_type : bus{n}; {body} }}")
     return (f'library(sram_{name}) {{ delay_model : table_lookup; time_unit : "1ns"; voltage_unit : "1V"; '
-            'current_unit : "1uA"; capacitive_load_unit (1,pf);\n' + "\n".join(types.values()) +
+            'current_unit : "1uA"; capacitive_load_unit (1,pf); ' + THRESHOLDS + "\n".join(types.values()) +
             f"\ncell({name}) {{ area : {bank['area_um2']};\n" + "\n".join(pins) + "\n} }\n")
 
 
@@ -98,7 +100,7 @@ def synthesise(rtl, folder, top):
     yosys(f"read_rtlil elaborated.il\nsynth -top {top}\ndfflibmap -liberty {LIBERTY}\n"
           f"abc -liberty {LIBERTY} -constr abc.constr -D {TARGET_PS} -script {ABC}\n"
           "setundef -zero\nsplitnets\nopt_clean -purge\nrename -enumerate\n"
-          "write_verilog -noattr -noexpr -nodec -norename netlist.v\nwrite_json netlist.json\n", folder, "synth")
+          "write_verilog -noattr -noexpr -nodec -norename -simple-lhs netlist.v\nwrite_json netlist.json\n", folder, "synth")
     return json.load(open(folder / "netlist.json"))["modules"]
 
 
