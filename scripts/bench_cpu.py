@@ -27,7 +27,9 @@ def dlc_ms(dlc, path, dims, threads, runs):
         command = [dlc, "run", "--engine", "cpu", path, "-q", "-j", str(threads), "--repeat", str(runs), "--report", report.name]
         for name, value in dims.items():
             command += ["--dim", f"{name}={value}"]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        run = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if run.returncode != 0:
+            raise RuntimeError(run.stderr.strip())
         result = json.load(open(report.name))
         return result["run_seconds"]["cpu"] * 1e3, result["cpu"]["jit_seconds"]
 
@@ -67,11 +69,15 @@ def main():
             continue
         for threads in (1, 2):
             mine, other, jit = math.inf, math.inf, 0
-            for _ in range(TURNS):
-                ms, seconds = dlc_ms(dlc, path, dims, threads, runs)
-                mine, jit = min(mine, ms), max(jit, seconds)
-                theirs = onnxruntime_ms(path, dims, threads, runs)
-                other = min(other, theirs) if theirs is not None else other
+            try:
+                for _ in range(TURNS):
+                    ms, seconds = dlc_ms(dlc, path, dims, threads, runs)
+                    mine, jit = min(mine, ms), max(jit, seconds)
+                    theirs = onnxruntime_ms(path, dims, threads, runs)
+                    other = min(other, theirs) if theirs is not None else other
+            except RuntimeError as error:
+                print(f"{name:<24} {threads:>7} does not run: {error}", flush=True)
+                continue
             ratio = other / mine
             if math.isfinite(other):
                 ratios.append(ratio)
