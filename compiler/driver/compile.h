@@ -5,6 +5,7 @@
 #include "compiler/driver/options.h"
 #include "compiler/driver/partition.h"
 #include "compiler/ir/graph.h"
+#include "compiler/onnx/import_onnx.h"
 #include "compiler/passes/pass_manager.h"
 #include "isa/program.h"
 
@@ -33,6 +34,9 @@ struct Compiled {
 };
 
 // --dim NAME=VALUE arguments. UserError (bad_input) for anything else.
+// How the network is imported: --dim, and the shapes of the --input files.
+onnx_import::ImportOptions import_options(const Options& options);
+
 std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& dims);
 
 // options: model, dims, passes, calibration. Throws UserError.
