@@ -33,10 +33,10 @@ struct Compiled {
   double seconds = 0;
 };
 
-// --dim NAME=VALUE arguments. UserError (bad_input) for anything else.
 // How the network is imported: --dim, and the shapes of the --input files.
 onnx_import::ImportOptions import_options(const Options& options);
 
+// --dim NAME=VALUE arguments. UserError (bad_input) for anything else.
 std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& dims);
 
 // options: model, dims, passes, calibration. Throws UserError.

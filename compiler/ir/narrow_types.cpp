@@ -61,7 +61,8 @@ uint8_t encode(const Format& f, double value, bool saturate) {
   const int sign_at = f.exponent + f.mantissa, ones = (1 << sign_at) - 1, largest = largest_code(f);
   const bool fnuz = f.special == Format::Special::unsigned_zero;
   const uint8_t sign = std::signbit(value) ? static_cast<uint8_t>(1 << sign_at) : 0;
-  if (std::isnan(value)) return fnuz ? static_cast<uint8_t>(1 << sign_at) : static_cast<uint8_t>(sign | ones);
+  const bool no_nan = fnuz || f.special == Format::Special::none;  // fnuz: the code of -0; else -0 itself
+  if (std::isnan(value)) return no_nan ? static_cast<uint8_t>(1 << sign_at) : static_cast<uint8_t>(sign | ones);
   const double x = std::abs(value);
   int code = 0;
   while (code <= largest && magnitude(f, code + 1) <= x) ++code;  // largest number not above x

@@ -157,6 +157,11 @@ class Exporter {
       domains_[node.domain] = std::max(domains_[node.domain], node.opset);
       return write_plain(node);
     }
+    // Forms of the Graph IR whose inputs became attributes.
+    static const std::set<std::string> kInternal{"CenterCropPad", "ClipTensor", "Compress", "CumProd", "CumSum",
+                                                 "OneHot",        "TopK",       "Trilu"};
+    if (kInternal.contains(node.op) || node.op.ends_with("Nd"))
+      throw UserError(ErrorKind::unsupported, node.where(), "this operator cannot be written to an ONNX file");
     if (view || node.op == "Reshape" || node.op == "Squeeze" || node.op == "Unsqueeze")
       return write_reshape(node);
     if (node.op == "Clip") return write_clip(node);
