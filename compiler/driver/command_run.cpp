@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "compiler/driver/calibration_data.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compare.h"
 #include "compiler/driver/compare_graph.h"
@@ -17,7 +16,6 @@
 #include "compiler/driver/outputs.h"
 #include "compiler/driver/progress.h"
 #include "compiler/driver/report.h"
-#include "compiler/onnx/import_onnx.h"
 #include "isa/error.h"
 
 namespace dlc {

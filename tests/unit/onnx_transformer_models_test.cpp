@@ -29,6 +29,8 @@ void matches_onnx_runtime(const std::string& model) {
   Options options;
   options.model = kModels + model;
   for (int i = 0; fs::exists(pair_file(model, "in", i)); ++i) options.inputs.push_back(pair_file(model, "in", i));
+  const std::string archive = fs::path(options.model).parent_path() / "inputs.npz";
+  if (options.inputs.empty()) options.inputs.push_back(archive);
   const ir::Graph graph = onnx_import::import_onnx(options.model, import_options(options));
   const TensorMap outputs = reference::evaluate(graph, gather_inputs(options, graph_signature(graph), nullptr));
   for (size_t i = 0; i < graph.outputs().size() &&
