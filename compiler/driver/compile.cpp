@@ -65,14 +65,18 @@ std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& dims) 
   return result;
 }
 
-Prepared prepare_model(const Options& options, bool quantise) {
-  const auto begin = Clock::now();
-  Prepared p;
+onnx_import::ImportOptions import_options(const Options& options) {
   onnx_import::ImportOptions import;
   import.dims = parse_dims(options.dims);
   if (!options.inputs.empty())
-    import.given = [&](const std::vector<std::string>& names) { return given_shapes(options.inputs, names); };
-  p.graph = onnx_import::import_onnx(options.model, import);               // ONNX -> Graph IR
+    import.given = [&options](const std::vector<std::string>& names) { return given_shapes(options.inputs, names); };
+  return import;
+}
+
+Prepared prepare_model(const Options& options, bool quantise) {
+  const auto begin = Clock::now();
+  Prepared p;
+  p.graph = onnx_import::import_onnx(options.model, import_options(options));               // ONNX -> Graph IR
   if (options.compare_graph) p.original = p.graph.clone();
   if (quantise) p.quantised = quantize_if_float(p.graph, options);                    // float -> Q/DQ
   p.pipeline = passes::run_pipeline(p.graph, pipeline_options(options));   // Q/DQ -> integer operators, fusion

@@ -5,6 +5,7 @@
 #include "compiler/driver/options.h"
 #include "compiler/driver/partition.h"
 #include "compiler/ir/graph.h"
+#include "compiler/onnx/import_onnx.h"
 #include "compiler/passes/pass_manager.h"
 #include "isa/program.h"
 
@@ -31,6 +32,9 @@ struct Compiled {
   Program program;
   double seconds = 0;
 };
+
+// How the network is imported: --dim, and the shapes of the --input files.
+onnx_import::ImportOptions import_options(const Options& options);
 
 // --dim NAME=VALUE arguments. UserError (bad_input) for anything else.
 std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& dims);

@@ -18,7 +18,15 @@ constexpr std::array kElements{
     ElementRow{ElementType::int16, "int16", 2},         ElementRow{ElementType::uint16, "uint16", 2},
     ElementRow{ElementType::int32, "int32", 4},         ElementRow{ElementType::uint32, "uint32", 4},
     ElementRow{ElementType::int64, "int64", 8},         ElementRow{ElementType::uint64, "uint64", 8},
-    ElementRow{ElementType::boolean, "boolean", 1},
+    ElementRow{ElementType::boolean, "boolean", 1},     ElementRow{ElementType::bfloat16, "bfloat16", 2},
+    ElementRow{ElementType::float8e4m3fn, "float8e4m3fn", 1},
+    ElementRow{ElementType::float8e4m3fnuz, "float8e4m3fnuz", 1},
+    ElementRow{ElementType::float8e5m2, "float8e5m2", 1},
+    ElementRow{ElementType::float8e5m2fnuz, "float8e5m2fnuz", 1},
+    ElementRow{ElementType::float8e8m0, "float8e8m0", 1},
+    ElementRow{ElementType::float4e2m1, "float4e2m1", 1},
+    ElementRow{ElementType::int4, "int4", 1},           ElementRow{ElementType::uint4, "uint4", 1},
+    ElementRow{ElementType::int2, "int2", 1},           ElementRow{ElementType::uint2, "uint2", 1},
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ enum class ElementType : uint8_t {
   undefined,
   float32,
   float64,
-  float16,  // carried, never computed with
+  float16,  // computed with in float32 (narrow_types.h)
   int8,
   uint8,
   int16,
@@ -26,6 +26,18 @@ enum class ElementType : uint8_t {
   int64,
   uint64,
   boolean,
+  bfloat16,  // as float16
+  // Narrower than a byte's worth of C++ type: data, to be cast. One byte an element here.
+  float8e4m3fn,
+  float8e4m3fnuz,
+  float8e5m2,
+  float8e5m2fnuz,
+  float8e8m0,
+  float4e2m1,
+  int4,
+  uint4,
+  int2,
+  uint2,
 };
 
 size_t element_size(ElementType type);            // bytes; 0 for undefined

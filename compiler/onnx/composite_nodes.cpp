@@ -1,123 +1,10 @@
 #include "compiler/onnx/composite_nodes.h"
 
+#include "compiler/onnx/expansion.h"
 #include "isa/error.h"
 
 namespace dlc::onnx_import {
 namespace {
-
-constexpr const char* kMicrosoft = "com.microsoft";
-
-// Writes the nodes that stand for one composite node. Values between them are named after the node's first
-// output, which no other node defines.
-class Expansion {
- public:
-  Expansion(const onnx::NodeProto& node, std::string name, const std::string& where, onnx::GraphProto& out,
-            int opset)
-      : node_(node), name_(std::move(name)), where_(where), out_(out), opset_(opset) {}
-
-  int opset() const { return opset_; }
-  int inputs() const { return node_.input_size(); }
-  std::string input(int i) const { return i < inputs() ? node_.input(i) : ""; }
-  std::string result() const { return node_.output(0); }
-  std::string between(const std::string& suffix) {
-    return result() + "." + suffix + "." + std::to_string(values_++);
-  }
-  [[noreturn]] void unsupported(const std::string& message) const {
-    throw UserError(ErrorKind::unsupported, where_, message);
-  }
-  void require_inputs(int least, int most) const {
-    bool present = inputs() >= least && inputs() <= most && node_.output_size() == 1 && !result().empty();
-    if (present) return;
-    throw UserError(ErrorKind::bad_input, where_,
-                    "wrong number of inputs or outputs (" + std::to_string(inputs()) + ", " +
-                        std::to_string(node_.output_size()) + ")");
-  }
-
-  const onnx::AttributeProto* attribute(const std::string& name) const {
-    for (const auto& a : node_.attribute()) {
-      if (a.name() == name) return &a;
-    }
-    return nullptr;
-  }
-  int64_t integer(const std::string& name, int64_t otherwise) const {
-    const auto* a = attribute(name);
-    return a ? a->i() : otherwise;
-  }
-  float real(const std::string& name, float otherwise) const {
-    const auto* a = attribute(name);
-    return a ? a->f() : otherwise;
-  }
-
-  // One node of domain ai.onnx; `copied`: attributes taken over from the composite node.
-  onnx::NodeProto& emit(const std::string& op, const std::vector<std::string>& inputs,
-                        const std::string& output, const std::vector<std::string>& copied = {}) {
-    auto* n = out_.add_node();
-    n->set_name(name_ + "." + op + (count_ == 0 ? "" : "." + std::to_string(count_)));
-    ++count_;
-    n->set_op_type(op);
-    for (const std::string& i : inputs) n->add_input(i);
-    while (n->input_size() > 0 && n->input(n->input_size() - 1).empty()) n->mutable_input()->RemoveLast();
-    n->add_output(output);
-    for (const std::string& c : copied) {
-      if (const auto* a = attribute(c)) *n->add_attribute() = *a;
-    }
-    return *n;
-  }
-  std::string emit_between(const std::string& op, const std::vector<std::string>& inputs,
-                           const std::vector<std::string>& copied = {}) {
-    const std::string output = between(op);
-    emit(op, inputs, output, copied);
-    return output;
-  }
-  // DequantizeLinear of inputs `at` (tensor), at + 1 (scale), at + 2 (zero point, may be left out).
-  std::string dequantised(int at, int64_t axis = 1) {
-    return dequantised(input(at), input(at + 1), input(at + 2), axis);
-  }
-  std::string dequantised(const std::string& x, const std::string& scale, const std::string& zero,
-                          int64_t axis) {
-    const std::string output = between("DequantizeLinear");
-    add_integer(emit("DequantizeLinear", {x, scale, zero}, output), "axis", axis);
-    return output;
-  }
-  // The node's result: QuantizeLinear of `x` with scale and zero point from inputs `at`, at + 1.
-  void quantise(const std::string& x, int at) {
-    emit("QuantizeLinear", {x, input(at), input(at + 1)}, result());
-  }
-
-  static void add_integer(onnx::NodeProto& n, const std::string& name, int64_t value) {
-    auto* a = n.add_attribute();
-    a->set_name(name);
-    a->set_type(onnx::AttributeProto::INT);
-    a->set_i(value);
-  }
-  static void add_real(onnx::NodeProto& n, const std::string& name, float value) {
-    auto* a = n.add_attribute();
-    a->set_name(name);
-    a->set_type(onnx::AttributeProto::FLOAT);
-    a->set_f(value);
-  }
-  static void add_integers(onnx::NodeProto& n, const std::string& name, const std::vector<int64_t>& values) {
-    auto* a = n.add_attribute();
-    a->set_name(name);
-    a->set_type(onnx::AttributeProto::INTS);
-    for (int64_t v : values) a->add_ints(v);
-  }
-  std::string real_constant(float value) {
-    const std::string output = between("constant");
-    auto& n = emit("Constant", {}, output);
-    add_real(n, "value_float", value);
-    return output;
-  }
-
- private:
-  const onnx::NodeProto& node_;
-  std::string name_;
-  const std::string& where_;
-  onnx::GraphProto& out_;
-  int opset_;
-  int count_ = 0;
-  int values_ = 0;
-};
 
 const std::vector<std::string> kConvAttributes{"auto_pad",     "dilations", "group",
                                                "kernel_shape", "pads",      "strides"};
@@ -350,7 +237,11 @@ constexpr CompositeRow kRows[] = {
     {"", "QLinearConv", qlinear_conv},
     {"", "QLinearMatMul", qlinear_matmul},
     {"", "Sum", sum},
+    {kMicrosoft, "Attention", expand_attention},
+    {kMicrosoft, "BiasGelu", expand_bias_gelu},
     {kMicrosoft, "DequantizeLinear", dequantize_linear},
+    {kMicrosoft, "EmbedLayerNormalization", expand_embed_layer_normalization},
+    {kMicrosoft, "FastGelu", expand_fast_gelu},
     {kMicrosoft, "FusedConv", fused_conv},
     {kMicrosoft, "FusedGemm", fused_gemm},
     {kMicrosoft, "FusedMatMul", fused_matmul},
@@ -366,6 +257,8 @@ constexpr CompositeRow kRows[] = {
     {kMicrosoft, "QLinearSigmoid", qlinear_sigmoid},
     {kMicrosoft, "QLinearSoftmax", qlinear_softmax},
     {kMicrosoft, "QuantizeLinear", quantize_linear},
+    {kMicrosoft, "QuickGelu", expand_quick_gelu},
+    {kMicrosoft, "SkipLayerNormalization", expand_skip_layer_normalization},
 };
 
 const CompositeRow* find_row(const onnx::NodeProto& node) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/onnx/proto_reader.h"
 #include "isa/error.h"
 
 namespace dlc::onnx_export {
@@ -23,38 +24,7 @@ using Ints = std::vector<int64_t>;
 
 constexpr int kLowestOpset = 13;
 
-int onnx_type(ElementType type) {
-  using P = onnx::TensorProto;
-  switch (type) {
-    case ElementType::float32:
-      return P::FLOAT;
-    case ElementType::float64:
-      return P::DOUBLE;
-    case ElementType::float16:
-      return P::FLOAT16;
-    case ElementType::int8:
-      return P::INT8;
-    case ElementType::uint8:
-      return P::UINT8;
-    case ElementType::int16:
-      return P::INT16;
-    case ElementType::uint16:
-      return P::UINT16;
-    case ElementType::int32:
-      return P::INT32;
-    case ElementType::uint32:
-      return P::UINT32;
-    case ElementType::int64:
-      return P::INT64;
-    case ElementType::uint64:
-      return P::UINT64;
-    case ElementType::boolean:
-      return P::BOOL;
-    case ElementType::undefined:
-      break;
-  }
-  return P::UNDEFINED;
-}
+int onnx_type(ElementType type) { return onnx_import::onnx_type_of(type); }
 
 // The IR version that an opset came with (onnx/docs/Versioning.md).
 int ir_version(int opset) {
@@ -187,6 +157,11 @@ class Exporter {
       domains_[node.domain] = std::max(domains_[node.domain], node.opset);
       return write_plain(node);
     }
+    // Forms of the Graph IR whose inputs became attributes.
+    static const std::set<std::string> kInternal{"CenterCropPad", "ClipTensor", "Compress", "CumProd", "CumSum",
+                                                 "OneHot",        "TopK",       "Trilu"};
+    if (kInternal.contains(node.op) || node.op.ends_with("Nd"))
+      throw UserError(ErrorKind::unsupported, node.where(), "this operator cannot be written to an ONNX file");
     if (view || node.op == "Reshape" || node.op == "Squeeze" || node.op == "Unsqueeze")
       return write_reshape(node);
     if (node.op == "Clip") return write_clip(node);

@@ -284,9 +284,10 @@ class Importer {
       check_size(outputs[i], node.where());
       node.outputs[i] = define(std::move(outputs[i]), "output of node '" + node.name + "'");
     }
-    bool constant = row.fold && (node.op == "Shape" || graph_.value(node.outputs[0]).elements() <= (1 << 24));
+    const bool of_shape = node.op == "Shape" || node.op == "Size" || node.op == "EyeLike";
+    bool constant = row.fold && (of_shape || graph_.value(node.outputs[0]).elements() <= (1 << 24));
     for (ValueId v : node.inputs) {
-      constant = constant && (node.op == "Shape" || (v.valid() && graph_.value(v).is_constant()));
+      constant = constant && (of_shape || !v.valid() || graph_.value(v).is_constant());
     }
     const NodeId id = graph_.add_node(std::move(node));
     if (constant && !graph_.node(id).inputs.empty()) fold(id);
@@ -297,18 +298,22 @@ class Importer {
     const ir::Node& node = graph_.node(id);
     std::vector<ir::Tensor> inputs;
     for (ValueId v : node.inputs) {
+      if (!v.valid()) {
+        inputs.emplace_back();
+        continue;
+      }
       const Value& value = graph_.value(v);
       if (value.is_constant()) {
         inputs.push_back(reference::constant_tensor(value));
       } else {
-        ir::Tensor shape_only;  // operand of Shape
+        ir::Tensor shape_only;  // operand of Shape and the like
         shape_only.type = value.type;
         shape_only.shape = value.shape;
         inputs.push_back(std::move(shape_only));
       }
     }
     std::vector<const ir::Tensor*> pointers;
-    for (const ir::Tensor& t : inputs) pointers.push_back(&t);
+    for (size_t i = 0; i < inputs.size(); ++i) pointers.push_back(node.inputs[i].valid() ? &inputs[i] : nullptr);
     std::vector<ir::Tensor> results = reference::evaluate_node(graph_, id, pointers);
     const ValueId out = node.outputs[0];
     graph_.erase(id);

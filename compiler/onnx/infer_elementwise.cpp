@@ -1,4 +1,5 @@
 // Shape inference of elementwise operators, softmax and quantisation.
+#include "compiler/ir/narrow_types.h"
 #include "compiler/onnx/op_table.h"
 #include "compiler/onnx/proto_reader.h"
 
@@ -27,28 +28,38 @@ void infer_prelu(InferContext& c) {
   c.set_output(c.input(0).type, c.input(0).shape);
 }
 
-// Canonical form: attributes min and max (each only where the node limits), a single input.
+// Canonical form of constant limits on floats: attributes min and max (each only where the node limits), a single
+// input. Other limits stay inputs of the operator ClipTensor (Graph IR only).
 void infer_clip(InferContext& c) {
-  c.require_float(0);
-  if (c.node.opset >= 11) {
-    if (c.node.attributes.contains("min") || c.node.attributes.contains("max")) {
-      c.bad("min and max are inputs, not attributes, since opset 11");
-    }
-    if (c.has_input(1)) c.node.attributes["min"] = c.constant_real(1, "min");
-    if (c.has_input(2)) c.node.attributes["max"] = c.constant_real(2, "max");
-  } else if (c.node.inputs.size() > 1) {
-    c.bad("min and max are attributes, not inputs, before opset 11");
-  }
-  c.node.inputs.resize(1);
+  c.require_number(0);
   c.set_output(c.input(0).type, c.input(0).shape);
+  if (c.node.opset < 11) {
+    if (c.node.inputs.size() > 1) c.bad("min and max are attributes, not inputs, before opset 11");
+    return;
+  }
+  if (c.node.attributes.contains("min") || c.node.attributes.contains("max")) {
+    c.bad("min and max are inputs, not attributes, since opset 11");
+  }
+  bool constant = ir::is_float(c.input(0).type) && c.input(0).type != ElementType::float64;
+  for (size_t i = 1; i < 3; ++i) {
+    if (!c.has_input(i)) continue;
+    c.require_same_type(0, i);
+    if (c.input(i).elements() != 1) c.bad("a limit has shape " + ir::shape_text(c.input(i).shape));
+    constant = constant && c.input(i).is_constant();
+  }
+  if (!constant && c.node.inputs.size() > 1) {
+    c.node.op = "ClipTensor";
+    return;
+  }
+  if (c.has_input(1)) c.node.attributes["min"] = c.constant_real(1, "min");
+  if (c.has_input(2)) c.node.attributes["max"] = c.constant_real(2, "max");
+  if (c.node.inputs.size() == 1 && !ir::is_float(c.input(0).type)) c.node.op = "Identity";
+  c.node.inputs.resize(1);
 }
 
 void infer_binary(InferContext& c) {
-  c.require_type(0, {ElementType::float32, ElementType::int64, ElementType::int32});
-  if (c.input(0).type != c.input(1).type) {
-    c.bad("the inputs have different types: " + std::string(element_name(c.input(0).type)) + " and " +
-          std::string(element_name(c.input(1).type)));
-  }
+  c.require_number(0);
+  c.require_same_type(0, 1);
   const auto shape = broadcast(c.input(0).shape, c.input(1).shape);
   if (!shape) {
     c.bad("shapes " + ir::shape_text(c.input(0).shape) + " and " + ir::shape_text(c.input(1).shape) +

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/ir/narrow_types.h"
 #include "compiler/onnx/op_table.h"
 #include "compiler/onnx/proto_reader.h"
 
@@ -194,11 +195,14 @@ void infer_shape(InferContext& c) {
 
 void infer_gather(InferContext& c) {
   const Shape& x = c.input(0).shape;
+  c.require_type(1, {ElementType::int32, ElementType::int64});
   const auto axis = static_cast<size_t>(c.axis("axis", 0, static_cast<int64_t>(x.size())));
-  for (int64_t i : c.constant_integers(1, "the indices")) {
-    if (i < -x[axis] || i >= x[axis])
-      c.bad("index " + std::to_string(i) + " is outside dimension " + std::to_string(axis) + " of " +
-            ir::shape_text(x));
+  if (c.input(1).is_constant()) {  // others are checked when they are known
+    for (int64_t i : c.constant_integers(1, "the indices")) {
+      if (i < -x[axis] || i >= x[axis])
+        c.bad("index " + std::to_string(i) + " is outside dimension " + std::to_string(axis) + " of " +
+              ir::shape_text(x));
+    }
   }
   Shape out(x.begin(), x.begin() + static_cast<int64_t>(axis));
   out.insert(out.end(), c.input(1).shape.begin(), c.input(1).shape.end());
@@ -207,17 +211,22 @@ void infer_gather(InferContext& c) {
 }
 
 void infer_cast(InferContext& c) {
-  c.require_type(0, {ElementType::float32, ElementType::float64, ElementType::int8, ElementType::uint8,
-                     ElementType::int16, ElementType::uint16, ElementType::int32, ElementType::uint32,
-                     ElementType::int64, ElementType::uint64, ElementType::boolean});
-  const int64_t to = c.node.attribute<int64_t>("to");
-  const ElementType type = element_type_from_onnx(static_cast<int>(std::clamp<int64_t>(to, 0, 1000)));
-  if (type == ElementType::undefined || type == ElementType::float16) {
-    c.unsupported("a cast to " + onnx_type_name(static_cast<int>(std::clamp<int64_t>(to, 0, 1000))));
+  const int64_t to = std::clamp<int64_t>(c.node.attribute<int64_t>("to"), 0, 1000);
+  const ElementType type = element_type_from_onnx(static_cast<int>(to));
+  if (type == ElementType::undefined) c.unsupported("a cast to " + onnx_type_name(static_cast<int>(to)));
+  if (!ir::is_narrow(type)) {  // they are about narrow floats only
+    c.node.attributes.erase("saturate");
+    c.node.attributes.erase("round_mode");
   }
-  c.node.attributes.erase("saturate");  // both of 8-bit floats only
-  c.node.attributes.erase("round_mode");
   c.set_output(type, c.input(0).shape);
+}
+
+// Becomes a Cast.
+void infer_cast_like(InferContext& c) {
+  c.node.op = "Cast";
+  c.node.attributes["to"] = int64_t{onnx_type_of(c.input(1).type)};
+  c.node.inputs.resize(1);
+  infer_cast(c);
 }
 
 // Canonical form: attributes starts, steps per dimension (all of them), a single input.

@@ -16,12 +16,6 @@ Shape broadcast_or_fail(InferContext& c, const Shape& a, const Shape& b) {
   return *shape;
 }
 
-void require_same_type(InferContext& c, size_t a, size_t b) {
-  if (c.input(a).type == c.input(b).type) return;
-  c.bad("the inputs have different types: " + std::string(element_name(c.input(a).type)) + " and " +
-        std::string(element_name(c.input(b).type)));
-}
-
 // Axes from the attribute or, since the operator's opset `as_input`, from input 1; non-negative and sorted.
 std::vector<int64_t> reduced_axes(InferContext& c, int as_input) {
   const auto rank = static_cast<int64_t>(c.input(0).shape.size());
@@ -48,7 +42,8 @@ std::vector<int64_t> reduced_axes(InferContext& c, int as_input) {
 
 // Canonical form: attributes axes (all that are reduced) and keepdims, a single input.
 void infer_reduction(InferContext& c, int as_input) {
-  c.require_type(0, {ElementType::float32, ElementType::int64, ElementType::int32});
+  const bool extreme = c.node.is("ReduceMax") || c.node.is("ReduceMin");
+  if (!extreme || c.input(0).type != ElementType::boolean) c.require_number(0);
   const std::vector<int64_t> axes = reduced_axes(c, as_input);
   const bool keep = c.integer("keepdims", 1, 0, 1) != 0;
   Shape out;
@@ -61,7 +56,6 @@ void infer_reduction(InferContext& c, int as_input) {
       out.push_back(1);
     }
   }
-  if (c.input(0).elements() == 0) c.unsupported("a reduction of nothing: " + ir::shape_text(x));
   c.node.attributes["axes"] = axes;
   c.node.attributes.erase("noop_with_empty_axes");
   c.node.inputs.resize(1);
@@ -71,7 +65,7 @@ void infer_reduction(InferContext& c, int as_input) {
 }  // namespace
 
 void infer_arithmetic_unary(InferContext& c) {
-  c.require_type(0, {ElementType::float32, ElementType::int64, ElementType::int32});
+  c.require_number(0);
   c.set_output(c.input(0).type, c.input(0).shape);
 }
 
@@ -81,26 +75,26 @@ void infer_not(InferContext& c) {
 }
 
 void infer_pow(InferContext& c) {
-  c.require_type(0, {ElementType::float32});
-  c.require_type(1, {ElementType::float32, ElementType::int64, ElementType::int32});
-  c.set_output(ElementType::float32, broadcast_or_fail(c, c.input(0).shape, c.input(1).shape));
+  c.require_number(0);
+  c.require_number(1);
+  c.set_output(c.input(0).type, broadcast_or_fail(c, c.input(0).shape, c.input(1).shape));
 }
 
 void infer_compare(InferContext& c) {
-  c.require_type(0, {ElementType::float32, ElementType::int64, ElementType::int32, ElementType::boolean});
-  require_same_type(c, 0, 1);
+  if (c.input(0).type != ElementType::boolean) c.require_number(0);
+  c.require_same_type(0, 1);
   c.set_output(ElementType::boolean, broadcast_or_fail(c, c.input(0).shape, c.input(1).shape));
 }
 
 void infer_logical(InferContext& c) {
   c.require_type(0, {ElementType::boolean});
-  require_same_type(c, 0, 1);
+  c.require_same_type(0, 1);
   c.set_output(ElementType::boolean, broadcast_or_fail(c, c.input(0).shape, c.input(1).shape));
 }
 
 void infer_where(InferContext& c) {
   c.require_type(0, {ElementType::boolean});
-  require_same_type(c, 1, 2);
+  c.require_same_type(1, 2);
   if (element_size(c.input(1).type) == 0) c.unsupported("this element type");
   const Shape xy = broadcast_or_fail(c, c.input(1).shape, c.input(2).shape);
   c.set_output(c.input(1).type, broadcast_or_fail(c, c.input(0).shape, xy));
@@ -134,7 +128,7 @@ void infer_reduce_18(InferContext& c) { infer_reduction(c, 18); }
 void infer_reduce_13(InferContext& c) { infer_reduction(c, 13); }
 
 void infer_arg_extreme(InferContext& c) {
-  c.require_type(0, {ElementType::float32, ElementType::int32, ElementType::int8, ElementType::uint8});
+  c.require_number(0);
   const Shape x = c.input(0).shape;
   if (x.empty() || c.input(0).elements() == 0) c.unsupported("an input of shape " + ir::shape_text(x));
   const auto axis = static_cast<size_t>(c.axis("axis", 0, static_cast<int64_t>(x.size())));
@@ -155,7 +149,7 @@ void infer_lrn(InferContext& c) {
   c.real("beta", 0.75f);
   c.real("bias", 1.0f);
   c.integer("size", 0, 1, INT32_MAX);
-  c.set_output(ElementType::float32, c.input(0).shape);
+  c.set_output(c.input(0).type, c.input(0).shape);
 }
 
 void infer_instance_normalization(InferContext& c) {
@@ -165,12 +159,11 @@ void infer_instance_normalization(InferContext& c) {
   c.require_shape(1, {x[1]}, "scale");
   c.require_shape(2, {x[1]}, "B");
   c.real("epsilon", 1e-5f);
-  c.set_output(ElementType::float32, x);
+  c.set_output(c.input(0).type, x);
 }
 
 void infer_layer_normalization(InferContext& c) {
   for (size_t i = 0; i < c.node.inputs.size(); ++i) c.require_float(i);
-  if (c.outputs.size() > 1) c.unsupported("the outputs Mean and InvStdDev");
   if (c.node.attribute<int64_t>("stash_type", 1) != 1) c.unsupported("stash_type other than float32");
   c.node.attributes.erase("stash_type");
   const Shape x = c.input(0).shape;
@@ -182,7 +175,13 @@ void infer_layer_normalization(InferContext& c) {
           ir::shape_text(normalised));
   }
   c.real("epsilon", 1e-5f);
-  c.set_output(ElementType::float32, x);
+  c.set_output(c.input(0).type, x);
+  Shape moments = x;
+  std::fill(moments.begin() + axis, moments.end(), 1);
+  for (size_t i = 1; i < c.outputs.size(); ++i) {
+    c.outputs[i].type = ElementType::float32;
+    c.outputs[i].shape = moments;
+  }
 }
 
 // Canonical form: attribute axis, a single input; the parts are the outputs' shapes.
@@ -235,7 +234,7 @@ void infer_matmul_integer(InferContext& c) {
   if (!batch) c.bad("batch dimensions differ: A is " + ir::shape_text(a) + ", B is " + ir::shape_text(b));
   for (size_t i = 2; i < 4; ++i) {
     if (!c.has_input(i)) continue;
-    require_same_type(c, i, i - 2);
+    c.require_same_type(i, i - 2);
     const int64_t channels = i == 2 ? a[a.size() - 2] : b[b.size() - 1];
     const int64_t n = c.input(i).elements();
     if (n != 1 && (n != channels || c.input(i).shape.size() != 1)) {

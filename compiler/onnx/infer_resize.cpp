@@ -146,7 +146,7 @@ void infer_conv_transpose(InferContext& c) {
     out.push_back(size);
   }
   if (c.has_input(2)) c.require_shape(2, {out[1]}, "bias");
-  c.set_output(ir::ElementType::float32, out);
+  c.set_output(c.input(0).type, out);
 }
 
 }  // namespace dlc::onnx_import

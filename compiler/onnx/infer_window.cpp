@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/ir/narrow_types.h"
 #include "compiler/onnx/op_table.h"
 
 namespace dlc::onnx_import {
@@ -41,21 +42,22 @@ WindowDim window_dim(InferContext& c, const std::string& auto_pad, int64_t in, i
 // Makes strides, dilations, pads, kernel_shape explicit; returns the output's spatial shape.
 ir::Shape resolve_window(InferContext& c, const std::vector<int64_t>& kernel, bool ceil_mode) {
   const ir::Shape& x = c.input(0).shape;
-  const auto strides = c.integers("strides", 2, 1, 1, kMax);
-  const auto dilations = c.integers("dilations", 2, 1, 1, kMax);
+  const size_t rank = x.size() - 2;
+  const auto strides = c.integers("strides", rank, 1, 1, kMax);
+  const auto dilations = c.integers("dilations", rank, 1, 1, kMax);
   const std::string auto_pad = c.node.attribute<std::string>("auto_pad", "NOTSET");
   if (auto_pad != "NOTSET" && auto_pad != "VALID" && auto_pad != "SAME_UPPER" && auto_pad != "SAME_LOWER") {
     c.bad("attribute 'auto_pad' is '" + auto_pad + "'; expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
   }
   if (auto_pad != "NOTSET") c.node.attributes.erase("pads");
-  auto pads = c.integers("pads", 4, 0, 0, kMax);
+  auto pads = c.integers("pads", 2 * rank, 0, 0, kMax);
   ir::Shape out;
-  for (size_t i = 0; i < 2; ++i) {
+  for (size_t i = 0; i < rank; ++i) {
     if (x[2 + i] < 1) c.bad("the input ('" + c.input(0).name + "') is empty: " + ir::shape_text(x));
     const WindowDim d = window_dim(c, auto_pad, x[2 + i], kernel[i], strides[i], dilations[i], pads[i],
-                                   pads[i + 2], ceil_mode);
+                                   pads[i + rank], ceil_mode);
     pads[i] = d.begin;
-    pads[i + 2] = d.end;
+    pads[i + rank] = d.end;
     out.push_back(d.out);
   }
   c.node.attributes["pads"] = pads;
@@ -63,29 +65,36 @@ ir::Shape resolve_window(InferContext& c, const std::vector<int64_t>& kernel, bo
   return out;
 }
 
-void require_spatial_input(InferContext& c) {
+// Two spatial dimensions, or (with `any`) another number: the operator is then called ...Nd in the Graph IR, and runs
+// on the host.
+void require_spatial_input(InferContext& c, bool any = false) {
   const size_t rank = c.input(0).shape.size();
-  if (rank == 3 || rank == 5) {
-    c.unsupported(std::to_string(rank - 2) + "-dimensional windows; only 2-D ones (NCHW) are supported");
+  if (rank == 3 || rank == 5 || rank == 6) {
+    if (!any) c.unsupported(std::to_string(rank - 2) + "-dimensional windows; only 2-D ones (NCHW) are supported");
+    c.node.op += "Nd";
+    return;
   }
   c.require_rank(0, 4, "input");
 }
 
 void infer_pool(InferContext& c) {
-  require_spatial_input(c);
+  require_spatial_input(c, true);
   if (!c.node.attributes.contains("kernel_shape")) c.bad("attribute 'kernel_shape' is missing");
-  const auto kernel = c.integers("kernel_shape", 2, 1, 1, kMax);
+  const size_t rank = c.input(0).shape.size() - 2;
+  const auto kernel = c.integers("kernel_shape", rank, 1, 1, kMax);
   const bool ceil_mode = c.integer("ceil_mode", 0, 0, 1) != 0;
   const ir::Shape hw = resolve_window(c, kernel, ceil_mode);
   const auto pads = c.node.attribute<std::vector<int64_t>>("pads");
   const auto dilations = c.node.attribute<std::vector<int64_t>>("dilations");
-  for (size_t i = 0; i < 4; ++i) {
-    if (pads[i] > (kernel[i % 2] - 1) * dilations[i % 2]) {
+  for (size_t i = 0; i < 2 * rank; ++i) {
+    if (pads[i] > (kernel[i % rank] - 1) * dilations[i % rank]) {
       c.bad("attribute 'pads' holds " + std::to_string(pads[i]) + ", as large as the window (" +
-            std::to_string((kernel[i % 2] - 1) * dilations[i % 2] + 1) + ")");
+            std::to_string((kernel[i % rank] - 1) * dilations[i % rank] + 1) + ")");
     }
   }
-  c.set_output(c.input(0).type, {c.input(0).shape[0], c.input(0).shape[1], hw[0], hw[1]});
+  ir::Shape out{c.input(0).shape[0], c.input(0).shape[1]};
+  out.insert(out.end(), hw.begin(), hw.end());
+  c.set_output(c.input(0).type, std::move(out));
 }
 
 }  // namespace
@@ -94,14 +103,14 @@ namespace {
 
 // Window, groups and output shape of a convolution of any element type.
 void infer_convolution(InferContext& c, ir::ElementType type) {
-  require_spatial_input(c);
-  c.require_rank(1, 4, "weight");
+  require_spatial_input(c, ir::is_float(type));
   const ir::Shape& x = c.input(0).shape;
   const ir::Shape& w = c.input(1).shape;
+  c.require_rank(1, x.size(), "weight");
   if (ir::checked_element_count(w).value_or(0) == 0) c.bad("the weight ('" + c.input(1).name + "') is empty");
   const int64_t group = c.integer("group", 1, 1, kMax);
-  const std::vector<int64_t> kernel{w[2], w[3]};
-  if (kernel[0] > kMax || kernel[1] > kMax) c.bad("impossible weight shape " + ir::shape_text(w));
+  const std::vector<int64_t> kernel(w.begin() + 2, w.end());
+  if (*std::max_element(kernel.begin(), kernel.end()) > kMax) c.bad("impossible weight shape " + ir::shape_text(w));
   const auto stated = c.node.attribute<std::vector<int64_t>>("kernel_shape", kernel);
   if (stated != kernel) {
     c.bad("kernel_shape is " + ir::shape_text(stated) + " but the weight has shape " + ir::shape_text(w));
@@ -116,14 +125,16 @@ void infer_convolution(InferContext& c, ir::ElementType type) {
           " groups");
   const int64_t n = x[0], channels = w[0];
   const ir::Shape hw = resolve_window(c, kernel, false);
-  c.set_output(type, {n, channels, hw[0], hw[1]});
+  ir::Shape out{n, channels};
+  out.insert(out.end(), hw.begin(), hw.end());
+  c.set_output(type, std::move(out));
 }
 
 }  // namespace
 
 void infer_conv(InferContext& c) {
   for (size_t i = 0; i < c.node.inputs.size(); ++i) c.require_float(i);
-  infer_convolution(c, ir::ElementType::float32);
+  infer_convolution(c, c.input(0).type);
   if (c.has_input(2)) c.require_shape(2, {c.input(1).shape[0]}, "bias");
 }
 
@@ -141,10 +152,22 @@ void infer_conv_integer(InferContext& c) {
 }
 
 void infer_max_pool(InferContext& c) {
-  if (c.integer("storage_order", 0, 0, 1) != 0) c.unsupported("storage_order 1");
-  if (c.node.outputs.size() > 1) c.unsupported("the output of indices");
-  c.require_type(0, {ir::ElementType::float32, ir::ElementType::int8, ir::ElementType::uint8});
+  c.integer("storage_order", 0, 0, 1);
+  if (c.input(0).type != ir::ElementType::int8 && c.input(0).type != ir::ElementType::uint8) c.require_real(0);
   infer_pool(c);
+  // With indices, of whatever rank: on the host.
+  const bool indices = c.outputs.size() > 1, wide = c.input(0).type == ir::ElementType::float64;
+  if ((indices || wide) && c.node.op == "MaxPool") c.node.op = "MaxPoolNd";
+  if (!indices) return;
+  c.outputs[1].type = ir::ElementType::int64;
+  c.outputs[1].shape = c.outputs[0].shape;
+}
+
+void infer_lp_pool(InferContext& c) {
+  c.require_real(0);
+  c.integer("p", 2, 1, 1 << 20);
+  infer_pool(c);
+  c.node.op = "LpPool";
 }
 
 void infer_average_pool(InferContext& c) {
@@ -155,10 +178,18 @@ void infer_average_pool(InferContext& c) {
 
 void infer_global_pool(InferContext& c) {
   c.require_float(0);
-  require_spatial_input(c);
+  require_spatial_input(c, true);
   const ir::Shape& x = c.input(0).shape;
-  if (x[2] < 1 || x[3] < 1) c.bad("the input is empty: " + ir::shape_text(x));
-  c.set_output(c.input(0).type, {x[0], x[1], 1, 1});
+  if (c.input(0).elements() < 1) c.bad("the input is empty: " + ir::shape_text(x));
+  ir::Shape out{x[0], x[1]};
+  out.resize(x.size(), 1);
+  if (x.size() != 4) {  // as a window of the whole map
+    c.node.op = c.node.op.starts_with("GlobalMax") ? "MaxPoolNd" : "AveragePoolNd";
+    const std::vector<int64_t> map(x.begin() + 2, x.end()), ones(map.size(), 1);
+    c.node.attributes = {{"kernel_shape", map}, {"strides", ones}, {"dilations", ones},
+                         {"pads", std::vector<int64_t>(2 * map.size(), 0)}};
+  }
+  c.set_output(c.input(0).type, out);
 }
 
 void infer_gemm(InferContext& c) {
@@ -186,7 +217,7 @@ void infer_gemm(InferContext& c) {
     c.bad("input C has shape " + ir::shape_text(c.input(2).shape) + ", which does not broadcast to " +
           ir::shape_text(out));
   }
-  c.set_output(ir::ElementType::float32, out);
+  c.set_output(c.input(0).type, out);
 }
 
 void infer_matmul(InferContext& c) {
@@ -202,7 +233,7 @@ void infer_matmul(InferContext& c) {
   if (!batch) c.bad("batch dimensions differ: A is " + ir::shape_text(a) + ", B is " + ir::shape_text(b));
   batch->push_back(a[a.size() - 2]);
   batch->push_back(b[b.size() - 1]);
-  c.set_output(ir::ElementType::float32, *batch);
+  c.set_output(c.input(0).type, *batch);
 }
 
 void infer_batch_normalization(InferContext& c) {
@@ -216,7 +247,7 @@ void infer_batch_normalization(InferContext& c) {
   if (c.node.outputs.size() > 1) c.unsupported("training outputs");
   const char* names[] = {"", "scale", "B", "mean", "variance"};
   for (size_t i = 1; i < 5; ++i) c.require_shape(i, {x[1]}, names[i]);
-  c.set_output(ir::ElementType::float32, x);
+  c.set_output(c.input(0).type, x);
 }
 
 }  // namespace dlc::onnx_import

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/narrow_types.h"
 #include "isa/error.h"
 
 namespace dlc::onnx_import {
@@ -33,8 +34,10 @@ std::vector<AttributeRow> arg_attributes() {
 
 }  // namespace
 
-const std::vector<OperatorRow>& operator_table() {
-  static const std::vector<OperatorRow> table{
+namespace {
+
+std::vector<OperatorRow> accelerated_operators() {
+  return {
       // op, since, inputs, outputs, attributes, inference, folded at import, limits
       {"Abs", 6, 1, 1, 1, {}, infer_arithmetic_unary, true, "float32 and integers"},
       {"Add", 7, 2, 2, 1, {}, infer_binary, true, "float32; integers in constant chains"},
@@ -285,6 +288,18 @@ const std::vector<OperatorRow>& operator_table() {
       {"Where", 9, 3, 3, 1, {}, infer_where, true, ""},
       {"Xor", 7, 2, 2, 1, {}, infer_logical, true, ""},
   };
+}
+
+}  // namespace
+
+const std::vector<OperatorRow>& operator_table() {
+  static const std::vector<OperatorRow> table = [] {
+    std::vector<OperatorRow> rows = accelerated_operators();
+    for (OperatorRow& row : general_operators()) rows.push_back(std::move(row));
+    std::sort(rows.begin(), rows.end(),
+              [](const OperatorRow& a, const OperatorRow& b) { return std::string_view(a.op) < b.op; });
+    return rows;
+  }();
   return table;
 }
 
@@ -296,6 +311,14 @@ const OperatorRow* find_operator(std::string_view op) {
 }
 
 // ------------------------------------------------------------------------------------------- helpers
+
+ir::Tensor constant_tensor(const ir::Value& value) {
+  ir::Tensor t;
+  t.type = value.type;
+  t.shape = value.shape;
+  t.bytes = *value.data;
+  return t;
+}
 
 void InferContext::bad(const std::string& message) const {
   throw UserError(ErrorKind::bad_input, node.where(), message);
@@ -365,8 +388,8 @@ std::vector<int64_t> InferContext::constant_integers(size_t i, const std::string
 float InferContext::constant_real(size_t i, const std::string& what) const {
   const ir::Value& v = input(i);
   if (!v.is_constant()) unsupported(what + " ('" + v.name + "') must be a constant");
-  if (v.type != ir::ElementType::float32 || v.elements() != 1) bad(what + " must be one float32");
-  return v.constant<float>()[0];
+  if (!ir::is_float(v.type) || v.elements() != 1) bad(what + " must be one floating-point number");
+  return static_cast<float>(ir::to_doubles(constant_tensor(v))[0]);
 }
 
 void InferContext::require_type(size_t i, std::initializer_list<ir::ElementType> types) const {
@@ -378,6 +401,30 @@ void InferContext::require_type(size_t i, std::initializer_list<ir::ElementType>
   const std::string message = "input " + std::to_string(i) + " ('" + v.name + "') is " +
                               std::string(ir::element_name(v.type)) + "; supported: " + expected;
   unsupported(message);
+}
+
+namespace {
+
+using E = ir::ElementType;
+
+}  // namespace
+
+void InferContext::require_float(size_t i) const { require_type(i, {E::float32, E::float16, E::bfloat16}); }
+void InferContext::require_real(size_t i) const {
+  require_type(i, {E::float32, E::float16, E::bfloat16, E::float64});
+}
+void InferContext::require_number(size_t i) const {
+  require_type(i, {E::float32, E::float16, E::bfloat16, E::float64, E::int8, E::uint8, E::int16, E::uint16, E::int32,
+                   E::uint32, E::int64, E::uint64});
+}
+void InferContext::require_integer(size_t i) const {
+  require_type(i, {E::int8, E::uint8, E::int16, E::uint16, E::int32, E::uint32, E::int64, E::uint64});
+}
+
+void InferContext::require_same_type(size_t a, size_t b) const {
+  if (input(a).type == input(b).type) return;
+  bad("the inputs have different types: " + std::string(ir::element_name(input(a).type)) + " and " +
+      std::string(ir::element_name(input(b).type)));
 }
 
 void InferContext::require_rank(size_t i, size_t rank, const std::string& what) const {

@@ -46,7 +46,11 @@ struct InferContext {
 
   // Type and rank checks.
   void require_type(size_t i, std::initializer_list<ir::ElementType> types) const;
-  void require_float(size_t i) const { require_type(i, {ir::ElementType::float32}); }
+  void require_float(size_t i) const;   // float32, float16, bfloat16
+  void require_real(size_t i) const;    // and float64
+  void require_number(size_t i) const;  // and integers
+  void require_integer(size_t i) const;
+  void require_same_type(size_t a, size_t b) const;
   void require_rank(size_t i, size_t rank, const std::string& what) const;
   void require_shape(size_t i, const ir::Shape& shape, const std::string& what) const;
 };
@@ -63,7 +67,11 @@ struct OperatorRow {
 };
 
 const std::vector<OperatorRow>& operator_table();  // in name order
+std::vector<OperatorRow> general_operators();      // those that run on the host only (op_table_general.cpp)
 const OperatorRow* find_operator(std::string_view op);
+
+// A constant value as a tensor.
+ir::Tensor constant_tensor(const ir::Value& value);
 
 // NumPy broadcasting; nothing when the shapes do not fit.
 std::optional<ir::Shape> broadcast(const ir::Shape& a, const ir::Shape& b);
@@ -71,6 +79,7 @@ std::optional<ir::Shape> broadcast(const ir::Shape& a, const ir::Shape& b);
 // Inference functions, by file.
 void infer_conv(InferContext&);
 void infer_max_pool(InferContext&);
+void infer_lp_pool(InferContext&);
 void infer_average_pool(InferContext&);
 void infer_global_pool(InferContext&);
 void infer_gemm(InferContext&);
@@ -119,6 +128,43 @@ void infer_shape(InferContext&);
 void infer_gather(InferContext&);
 void infer_cast(InferContext&);
 void infer_slice(InferContext&);
+
+// infer_general.cpp
+void infer_real_function(InferContext&);  // of each element, parameters as attributes
+void infer_predicate(InferContext&);      // of each element, boolean
+void infer_shrink(InferContext&);
+void infer_bit_cast(InferContext&);
+void infer_bitwise(InferContext&);
+void infer_mod(InferContext&);
+void infer_size(InferContext&);
+void infer_range(InferContext&);
+void infer_eye_like(InferContext&);
+void infer_cumulative(InferContext&);
+void infer_trilu(InferContext&);
+void infer_top_k(InferContext&);
+void infer_one_hot(InferContext&);
+void infer_cast_like(InferContext&);
+
+// infer_attention.cpp, infer_loss.cpp
+void infer_attention(InferContext&);
+void infer_rotary_embedding(InferContext&);
+void infer_linear_attention(InferContext&);
+void infer_causal_conv_with_state(InferContext&);
+void infer_loss(InferContext&);
+void infer_rms_normalization(InferContext&);
+void infer_group_normalization(InferContext&);
+void infer_lp_normalization(InferContext&);
+void infer_mean_variance_normalization(InferContext&);
+
+// infer_index.cpp
+void infer_gather_elements(InferContext&);
+void infer_gather_nd(InferContext&);
+void infer_scatter_elements(InferContext&);
+void infer_scatter_nd(InferContext&);
+void infer_tensor_scatter(InferContext&);
+void infer_compress(InferContext&);
+void infer_reverse_sequence(InferContext&);
+void infer_center_crop_pad(InferContext&);
 
 void infer_extreme(InferContext&);  // Max, Min of two
 void infer_resize(InferContext&);

@@ -3,8 +3,10 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/stubs/logging.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "isa/error.h"
 
@@ -81,6 +83,35 @@ void copy_field(Tensor& t, const Field& field, const std::string& where) {
   for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<To>(field[static_cast<int>(i)]);
 }
 
+// 4-bit and 2-bit elements share bytes in files, the first in the lowest bits.
+size_t elements_per_byte(ElementType type) {
+  switch (type) {
+    case ElementType::int4:
+    case ElementType::uint4:
+    case ElementType::float4e2m1:
+      return 2;
+    case ElementType::int2:
+    case ElementType::uint2:
+      return 4;
+    default:
+      return 1;
+  }
+}
+
+void unpack(const std::string& packed, Tensor& t, const std::string& where) {
+  const size_t per_byte = elements_per_byte(t.type), bits = 8 / per_byte, count = static_cast<size_t>(t.size());
+  if (packed.size() != (count + per_byte - 1) / per_byte) {
+    bad(where, "holds " + std::to_string(packed.size()) + " bytes, the shape " + ir::shape_text(t.shape) + " of " +
+                   std::string(ir::element_name(t.type)) + " needs " +
+                   std::to_string((count + per_byte - 1) / per_byte));
+  }
+  t.bytes.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    const auto byte = static_cast<uint8_t>(packed[i / per_byte]);
+    t.bytes[i] = static_cast<uint8_t>(byte >> (i % per_byte * bits) & ((1 << bits) - 1));
+  }
+}
+
 void read_typed_fields(const onnx::TensorProto& p, Tensor& t, const std::string& where) {
   switch (t.type) {
     case ElementType::float32:
@@ -88,6 +119,7 @@ void read_typed_fields(const onnx::TensorProto& p, Tensor& t, const std::string&
     case ElementType::float64:
       return copy_field<double>(t, p.double_data(), where);
     case ElementType::float16:
+    case ElementType::bfloat16:
       return copy_field<uint16_t>(t, p.int32_data(), where);
     case ElementType::int8:
       return copy_field<int8_t>(t, p.int32_data(), where);
@@ -108,6 +140,11 @@ void read_typed_fields(const onnx::TensorProto& p, Tensor& t, const std::string&
       return copy_field<uint64_t>(t, p.uint64_data(), where);
     case ElementType::undefined:
       break;
+    default:  // 8-bit floats; narrower ones are packed
+      if (elements_per_byte(t.type) == 1) return copy_field<uint8_t>(t, p.int32_data(), where);
+      std::string packed;
+      for (int32_t v : p.int32_data()) packed.push_back(static_cast<char>(v));
+      return unpack(packed, t, where);
   }
 }
 
@@ -127,41 +164,36 @@ onnx::ModelProto parse_model(const std::string& bytes, const std::string& path) 
   return model;
 }
 
+namespace {
+
+// By ONNX's number (TensorProto.DataType; those above 16 are newer than libonnx's enumeration).
+constexpr ElementType kOnnxTypes[] = {
+    ElementType::undefined,      ElementType::float32,    ElementType::uint8,          ElementType::int8,
+    ElementType::uint16,         ElementType::int16,      ElementType::int32,          ElementType::int64,
+    ElementType::undefined,      ElementType::boolean,    ElementType::float16,        ElementType::float64,
+    ElementType::uint32,         ElementType::uint64,     ElementType::undefined,      ElementType::undefined,
+    ElementType::bfloat16,       ElementType::float8e4m3fn, ElementType::float8e4m3fnuz, ElementType::float8e5m2,
+    ElementType::float8e5m2fnuz, ElementType::uint4,      ElementType::int4,           ElementType::float4e2m1,
+    ElementType::float8e8m0,     ElementType::uint2,      ElementType::int2};
+
+}  // namespace
+
 ir::ElementType element_type_from_onnx(int onnx_type) {
-  using P = onnx::TensorProto;
-  switch (onnx_type) {
-    case P::FLOAT:
-      return ElementType::float32;
-    case P::DOUBLE:
-      return ElementType::float64;
-    case P::FLOAT16:
-      return ElementType::float16;
-    case P::INT8:
-      return ElementType::int8;
-    case P::UINT8:
-      return ElementType::uint8;
-    case P::INT16:
-      return ElementType::int16;
-    case P::UINT16:
-      return ElementType::uint16;
-    case P::INT32:
-      return ElementType::int32;
-    case P::UINT32:
-      return ElementType::uint32;
-    case P::INT64:
-      return ElementType::int64;
-    case P::UINT64:
-      return ElementType::uint64;
-    case P::BOOL:
-      return ElementType::boolean;
-    default:
-      return ElementType::undefined;
-  }
+  const bool known = onnx_type >= 0 && onnx_type < static_cast<int>(std::size(kOnnxTypes));
+  return known ? kOnnxTypes[onnx_type] : ElementType::undefined;
+}
+
+int onnx_type_of(ir::ElementType type) {
+  if (type == ElementType::undefined) return 0;
+  const auto at = std::find(std::begin(kOnnxTypes), std::end(kOnnxTypes), type);
+  return at == std::end(kOnnxTypes) ? 0 : static_cast<int>(at - std::begin(kOnnxTypes));
 }
 
 std::string onnx_type_name(int onnx_type) {
   return onnx::TensorProto::DataType_IsValid(onnx_type)
              ? onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(onnx_type))
+         : element_type_from_onnx(onnx_type) != ElementType::undefined
+             ? std::string(ir::element_name(element_type_from_onnx(onnx_type)))
              : "number " + std::to_string(onnx_type);
 }
 
@@ -177,10 +209,15 @@ ir::Tensor read_tensor(const onnx::TensorProto& proto, const std::string& model_
   t.shape.assign(proto.dims().begin(), proto.dims().end());
   const auto count = ir::checked_element_count(t.shape);
   if (!count) bad(where, "impossible shape " + ir::shape_text(t.shape));
-  const size_t size = static_cast<size_t>(*count) * ir::element_size(t.type);
+  const size_t per_byte = elements_per_byte(t.type);
+  const size_t size = (static_cast<size_t>(*count) * ir::element_size(t.type) + per_byte - 1) / per_byte;
   const bool external = proto.data_location() == onnx::TensorProto::EXTERNAL;
   if (external || proto.has_raw_data()) {
     const std::string data = external ? read_external(proto, model_path, size, where) : proto.raw_data();
+    if (elements_per_byte(t.type) > 1) {
+      unpack(data, t, where);
+      return t;
+    }
     if (data.size() != size) {
       bad(where, "holds " + std::to_string(data.size()) + " bytes, the shape " + ir::shape_text(t.shape) +
                      " of " + std::string(ir::element_name(t.type)) + " needs " + std::to_string(size));
@@ -189,7 +226,7 @@ ir::Tensor read_tensor(const onnx::TensorProto& proto, const std::string& model_
     return t;
   }
   // Every element takes at least a byte of the file, so a huge shape without data ends here, unallocated.
-  if (*count > static_cast<int64_t>(proto.ByteSizeLong())) {
+  if (*count > static_cast<int64_t>(per_byte * proto.ByteSizeLong())) {
     bad(where, "holds fewer elements than the shape " + ir::shape_text(t.shape) + " needs");
   }
   t.bytes.resize(size);

@@ -14,6 +14,7 @@ onnx::ModelProto parse_model(const std::string& bytes, const std::string& path);
 
 // Undefined for types that the IR does not carry.
 ir::ElementType element_type_from_onnx(int onnx_type);
+int onnx_type_of(ir::ElementType type);  // the inverse; 0 for undefined
 std::string onnx_type_name(int onnx_type);
 
 // `where`: place for messages. External data is read from beside `model_path`.

@@ -9,6 +9,7 @@ namespace {
 struct KernelRow {
   std::string_view domain, op;
   Kernel kernel;
+  bool takes_half = false;  // moves elements of any type, or computes on their numbers (numbers.h)
 };
 
 constexpr KernelRow kKernels[] = {
@@ -19,28 +20,28 @@ constexpr KernelRow kKernels[] = {
     {"", "ArgMin", arg_min},
     {"", "AveragePool", average_pool},
     {"", "BatchNormalization", batch_normalization},
-    {"", "Cast", cast},
+    {"", "Cast", cast, true},
     {"", "Ceil", ceil_},
     {"", "Celu", celu},
     {"", "Clip", clip},
-    {"", "Concat", concat},
+    {"", "Concat", concat, true},
     {"", "Conv", conv},
     {"", "ConvInteger", conv_integer},
     {"", "ConvTranspose", conv_transpose},
     {"", "Cos", cos_},
-    {"", "DepthToSpace", depth_to_space},
+    {"", "DepthToSpace", depth_to_space, true},
     {"", "DequantizeLinear", dequantize_linear},
     {"", "Div", div_},
-    {"", "Dropout", copy},
+    {"", "Dropout", copy, true},
     {"", "DynamicQuantizeLinear", dynamic_quantize_linear},
     {"", "Elu", elu},
     {"", "Equal", equal},
     {"", "Erf", erf_},
     {"", "Exp", exp_},
-    {"", "Expand", expand},
-    {"", "Flatten", copy},
+    {"", "Expand", expand, true},
+    {"", "Flatten", copy, true},
     {"", "Floor", floor_},
-    {"", "Gather", gather},
+    {"", "Gather", gather, true},
     {"", "Gelu", gelu},
     {"", "Gemm", gemm},
     {"", "GlobalAveragePool", global_average_pool},
@@ -49,7 +50,7 @@ constexpr KernelRow kKernels[] = {
     {"", "GreaterOrEqual", greater_or_equal},
     {"", "HardSigmoid", hard_sigmoid},
     {"", "HardSwish", hard_swish},
-    {"", "Identity", copy},
+    {"", "Identity", copy, true},
     {"", "InstanceNormalization", instance_normalization},
     {"", "LRN", lrn},
     {"", "LayerNormalization", layer_normalization},
@@ -84,31 +85,84 @@ constexpr KernelRow kKernels[] = {
     {"", "ReduceSum", reduce_sum},
     {"", "ReduceSumSquare", reduce_sum_square},
     {"", "Relu", relu},
-    {"", "Reshape", copy},
+    {"", "Reshape", copy, true},
     {"", "Resize", resize},
     {"", "Round", round_},
     {"", "Selu", selu},
-    {"", "Shape", shape},
+    {"", "Shape", shape, true},
     {"", "Sigmoid", sigmoid},
     {"", "Sign", sign},
     {"", "Sin", sin_},
-    {"", "Slice", slice},
+    {"", "Slice", slice, true},
     {"", "Softmax", softmax},
     {"", "Softplus", softplus},
     {"", "Softsign", softsign},
-    {"", "SpaceToDepth", space_to_depth},
-    {"", "Split", split},
+    {"", "SpaceToDepth", space_to_depth, true},
+    {"", "Split", split, true},
     {"", "Sqrt", sqrt_},
-    {"", "Squeeze", copy},
+    {"", "Squeeze", copy, true},
     {"", "Sub", sub},
     {"", "Tanh", tanh_},
     {"", "ThresholdedRelu", thresholded_relu},
-    {"", "Tile", tile},
-    {"", "Transpose", transpose},
-    {"", "Unsqueeze", copy},
+    {"", "Tile", tile, true},
+    {"", "Transpose", transpose, true},
+    {"", "Unsqueeze", copy, true},
     {"", "Upsample", resize},
-    {"", "Where", where},
+    {"", "Where", where, true},
     {"", "Xor", xor_},
+    // Operators that run on the host only (kernels_general.cpp, kernels_index.cpp)
+    {"", "Acos", acos_, true},
+    {"", "Acosh", acosh_, true},
+    {"", "Asin", asin_, true},
+    {"", "Asinh", asinh_, true},
+    {"", "Atan", atan_, true},
+    {"", "Atanh", atanh_, true},
+    {"", "BitCast", bit_cast, true},
+    {"", "BitShift", bit_shift, true},
+    {"", "BitwiseAnd", bitwise_and, true},
+    {"", "BitwiseNot", bitwise_not, true},
+    {"", "BitwiseOr", bitwise_or, true},
+    {"", "BitwiseXor", bitwise_xor, true},
+    {"", "CenterCropPad", center_crop_pad, true},
+    {"", "ClipTensor", clip_tensor, true},
+    {"", "Compress", compress, true},
+    {"", "Cosh", cosh_, true},
+    {"", "EyeLike", eye_like, true},
+    {"", "GatherElements", gather_elements, true},
+    {"", "GatherND", gather_nd, true},
+    {"", "Hardmax", hardmax, true},
+    {"", "IsInf", is_inf, true},
+    {"", "IsNaN", is_nan, true},
+    {"", "Mod", mod, true},
+    {"", "OneHot", one_hot, true},
+    {"", "ReverseSequence", reverse_sequence, true},
+    {"", "ScatterElements", scatter_elements, true},
+    {"", "ScatterND", scatter_nd, true},
+    {"", "Shrink", shrink, true},
+    {"", "Sinh", sinh_, true},
+    {"", "Size", size, true},
+    {"", "Swish", swish, true},
+    {"", "Tan", tan_, true},
+    {"", "TensorScatter", tensor_scatter, true},
+    {"", "Trilu", trilu, true},
+    {"", "CumProd", cumulative_product},
+    {"", "CumSum", cumulative_sum},
+    {"", "Range", range},
+    {"", "TopK", top_k},
+    {"", "Attention", attention, true},
+    {"", "CausalConvWithState", causal_conv_with_state, true},
+    {"", "GroupNormalization", group_normalization, true},
+    {"", "LinearAttention", linear_attention, true},
+    {"", "LpNormalization", lp_normalization, true},
+    {"", "LpPool", average_pool_nd, true},
+    {"", "AveragePoolNd", average_pool_nd, true},
+    {"", "MaxPoolNd", max_pool_nd, true},
+    {"", "ConvNd", conv_nd, true},
+    {"", "MeanVarianceNormalization", mean_variance_normalization, true},
+    {"", "NegativeLogLikelihoodLoss", negative_log_likelihood_loss, true},
+    {"", "RMSNormalization", rms_normalization, true},
+    {"", "RotaryEmbedding", rotary_embedding, true},
+    {"", "SoftmaxCrossEntropyLoss", softmax_cross_entropy_loss, true},
     {ir::kDlcDomain, "pack_pixels", pack_pixels},
     {ir::kDlcDomain, "qadd", qadd},
     {ir::kDlcDomain, "qbinary", qbinary},
@@ -120,13 +174,23 @@ constexpr KernelRow kKernels[] = {
     {ir::kDlcDomain, "reshape", copy},
 };
 
-}  // namespace
-
-Kernel find_kernel(const ir::Node& node) {
+const KernelRow* find_row(const ir::Node& node) {
   const auto it = std::find_if(std::begin(kKernels), std::end(kKernels), [&](const KernelRow& row) {
     return row.op == node.op && row.domain == node.domain;
   });
-  return it == std::end(kKernels) ? nullptr : it->kernel;
+  return it == std::end(kKernels) ? nullptr : it;
+}
+
+}  // namespace
+
+Kernel find_kernel(const ir::Node& node) {
+  const KernelRow* row = find_row(node);
+  return row ? row->kernel : nullptr;
+}
+
+bool takes_half(const ir::Node& node) {
+  const KernelRow* row = find_row(node);
+  return row && row->takes_half;
 }
 
 }  // namespace dlc::reference

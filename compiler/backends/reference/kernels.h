@@ -22,6 +22,8 @@ using Kernel = void (*)(const KernelArgs& args);
 
 // nullptr for an operator without a kernel.
 Kernel find_kernel(const ir::Node& node);
+// Whether the operator's kernel takes float16 and bfloat16 tensors as they are; others get float32.
+bool takes_half(const ir::Node& node);
 
 // kernels_window.cpp: float32 operators with windows and products
 void conv(const KernelArgs&);
@@ -107,6 +109,8 @@ void concat(const KernelArgs&);
 void pad(const KernelArgs&);
 void shape(const KernelArgs&);
 void gather(const KernelArgs&);
+// `index` within 0..size-1, counted from the end where negative. UserError(bad_input) outside.
+int64_t checked_index(const KernelArgs&, int64_t index, int64_t size);
 void slice(const KernelArgs&);
 void cast(const KernelArgs&);
 
@@ -134,6 +138,63 @@ void softsign(const KernelArgs&);
 void thresholded_relu(const KernelArgs&);
 void qlut(const KernelArgs&);
 void qbinary(const KernelArgs&);
+
+// kernels_general.cpp
+void acos_(const KernelArgs&);
+void acosh_(const KernelArgs&);
+void asin_(const KernelArgs&);
+void asinh_(const KernelArgs&);
+void atan_(const KernelArgs&);
+void atanh_(const KernelArgs&);
+void cosh_(const KernelArgs&);
+void sinh_(const KernelArgs&);
+void tan_(const KernelArgs&);
+void swish(const KernelArgs&);
+void shrink(const KernelArgs&);
+void is_nan(const KernelArgs&);
+void is_inf(const KernelArgs&);
+void clip_tensor(const KernelArgs&);
+void bit_cast(const KernelArgs&);
+void bitwise_and(const KernelArgs&);
+void bitwise_or(const KernelArgs&);
+void bitwise_xor(const KernelArgs&);
+void bitwise_not(const KernelArgs&);
+void bit_shift(const KernelArgs&);
+void mod(const KernelArgs&);
+void size(const KernelArgs&);
+void eye_like(const KernelArgs&);
+void trilu(const KernelArgs&);
+void hardmax(const KernelArgs&);
+void one_hot(const KernelArgs&);
+void range(const KernelArgs&);
+void cumulative_sum(const KernelArgs&);
+void cumulative_product(const KernelArgs&);
+void top_k(const KernelArgs&);
+
+// kernels_attention.cpp, kernels_loss.cpp
+void attention(const KernelArgs&);
+void causal_conv_with_state(const KernelArgs&);
+void group_normalization(const KernelArgs&);
+void linear_attention(const KernelArgs&);
+void lp_normalization(const KernelArgs&);
+void average_pool_nd(const KernelArgs&);
+void max_pool_nd(const KernelArgs&);
+void conv_nd(const KernelArgs&);
+void mean_variance_normalization(const KernelArgs&);
+void negative_log_likelihood_loss(const KernelArgs&);
+void rms_normalization(const KernelArgs&);
+void rotary_embedding(const KernelArgs&);
+void softmax_cross_entropy_loss(const KernelArgs&);
+
+// kernels_index.cpp
+void gather_elements(const KernelArgs&);
+void gather_nd(const KernelArgs&);
+void scatter_elements(const KernelArgs&);
+void scatter_nd(const KernelArgs&);
+void tensor_scatter(const KernelArgs&);
+void compress(const KernelArgs&);
+void reverse_sequence(const KernelArgs&);
+void center_crop_pad(const KernelArgs&);
 
 // kernels_placement.cpp
 void qplace(const KernelArgs&);

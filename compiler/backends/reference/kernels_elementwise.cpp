@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "compiler/backends/reference/kernels.h"
+#include "compiler/backends/reference/numbers.h"
 #include "compiler/backends/reference/strides.h"
 #include "isa/error.h"
 
@@ -36,14 +37,13 @@ void map_binary(const KernelArgs& a, const F& f) {
 
 template <typename F, typename G>
 void binary(const KernelArgs& a, const F& of_float, const G& of_int) {
-  switch (a.out().type) {
-    case ElementType::float32:
-      return map_binary<float>(a, of_float);
-    case ElementType::int64:
-      return map_binary<int64_t>(a, of_int);
-    default:
-      return map_binary<int32_t>(a, of_int);
-  }
+  with_type(a.out().type, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>)
+      map_binary<T>(a, of_float);
+    else
+      map_binary<T>(a, of_int);
+  });
 }
 
 // Integer arithmetic wraps instead of overflowing: f on the unsigned type.
@@ -171,7 +171,10 @@ void div_(const KernelArgs& a) {
   binary(a, std::divides<>(), [&](auto x, auto y) {
     using T = decltype(x);
     if (y == 0) throw UserError(ErrorKind::bad_input, a.node.where(), "integer division by zero");
-    return y == -1 ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x)) : static_cast<T>(x / y);
+    if constexpr (std::is_signed_v<T>) {
+      if (y == -1) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x));
+    }
+    return static_cast<T>(x / y);
   });
 }
 

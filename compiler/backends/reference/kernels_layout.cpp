@@ -1,21 +1,18 @@
 // Operators that move data without computing, for any element type.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "compiler/backends/reference/kernels.h"
+#include "compiler/backends/reference/numbers.h"
+#include "isa/error.h"
 
 namespace dlc::reference {
 namespace {
 
 using ir::ElementType;
 using Ints = std::vector<int64_t>;
-
-Ints row_major_strides(const ir::Shape& shape) {
-  Ints s(shape.size(), 1);
-  for (size_t i = shape.size(); i-- > 1;) s[i - 1] = s[i] * shape[i];
-  return s;
-}
 
 // out[i0, i1, ...] = in[base + sum i_d * stride_d], elements of `size` bytes.
 void gather_strided(const uint8_t* in, int64_t base, const Ints& strides, const ir::Shape& out_shape,
@@ -46,33 +43,21 @@ To convert(From v) {
   return static_cast<To>(v);
 }
 
-template <typename F>
-void with_type(ElementType type, const F& f) {
-  switch (type) {
-    case ElementType::float32:
-      return f(float{});
-    case ElementType::float64:
-      return f(double{});
-    case ElementType::int8:
-      return f(int8_t{});
-    case ElementType::uint8:
-      return f(uint8_t{});
-    case ElementType::int16:
-      return f(int16_t{});
-    case ElementType::uint16:
-      return f(uint16_t{});
-    case ElementType::int32:
-      return f(int32_t{});
-    case ElementType::uint32:
-      return f(uint32_t{});
-    case ElementType::int64:
-      return f(int64_t{});
-    case ElementType::uint64:
-      return f(uint64_t{});
-    case ElementType::boolean:
-      return f(uint8_t{});
-    default:
-      return;
+// Casts from or to types without a C++ type of their own.
+void cast_numbers(const KernelArgs& a) {
+  const std::vector<double> values = ir::to_doubles(a.in(0));
+  const bool saturate = a.node.attribute<int64_t>("saturate", 1) != 0;
+  const auto mode = a.node.attribute<std::string>("round_mode", "up");
+  const auto rounding = mode == "down"      ? ir::ScaleRounding::down
+                        : mode == "nearest" ? ir::ScaleRounding::nearest
+                                            : ir::ScaleRounding::up;
+  if (a.out().type == ElementType::boolean) {
+    std::transform(values.begin(), values.end(), a.out().bytes.begin(), [](double v) { return v != 0; });
+  } else if (ir::is_narrow(a.out().type)) {
+    std::transform(values.begin(), values.end(), a.out().bytes.begin(),
+                   [&](double v) { return ir::double_to_narrow(a.out().type, v, saturate, rounding); });
+  } else {
+    ir::from_doubles(a.out(), values);
   }
 }
 
@@ -131,6 +116,12 @@ void shape(const KernelArgs& a) {
   for (size_t i = 0; i < out.size(); ++i) out[i] = a.in(0).shape[start + i];
 }
 
+int64_t checked_index(const KernelArgs& a, int64_t index, int64_t size) {
+  if (index >= -size && index < size) return index < 0 ? index + size : index;
+  throw UserError(ErrorKind::bad_input, a.node.where(),
+                  "index " + std::to_string(index) + " is outside a dimension of " + std::to_string(size));
+}
+
 void gather(const KernelArgs& a) {
   const ir::Shape& x = a.in(0).shape;
   const auto axis = static_cast<size_t>(a.node.attribute<int64_t>("axis"));
@@ -141,11 +132,10 @@ void gather(const KernelArgs& a) {
   }
   const size_t run = static_cast<size_t>(inner) * size;
   uint8_t* out = a.out().bytes.data();
+  const std::vector<int64_t> indices = integers(a.in(1));
   for (int64_t o = 0; o < outer; ++o) {
-    for (int64_t i = 0; i < a.in(1).size(); ++i) {
-      int64_t at = a.in(1).type == ElementType::int32 ? a.in(1).data<int32_t>()[static_cast<size_t>(i)]
-                                                      : a.in(1).data<int64_t>()[static_cast<size_t>(i)];
-      if (at < 0) at += x[axis];
+    for (int64_t index : indices) {
+      const int64_t at = checked_index(a, index, x[axis]);
       std::memcpy(out, a.in(0).bytes.data() + static_cast<size_t>(o * x[axis] + at) * run, run);
       out += run;
     }
@@ -166,6 +156,8 @@ void slice(const KernelArgs& a) {
 }
 
 void cast(const KernelArgs& a) {
+  const auto plain = [](ElementType t) { return !ir::is_half(t) && !ir::is_narrow(t); };
+  if (!plain(a.in(0).type) || !plain(a.out().type)) return cast_numbers(a);
   with_type(a.in(0).type, [&](auto from) {
     with_type(a.out().type, [&](auto to) {
       auto in = a.in(0).data<decltype(from)>();

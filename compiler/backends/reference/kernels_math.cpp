@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "compiler/backends/reference/kernels.h"
+#include "compiler/backends/reference/numbers.h"
 #include "compiler/backends/reference/strides.h"
 
 namespace dlc::reference {
@@ -20,26 +21,9 @@ void map_float(const KernelArgs& a, const F& f) {
   std::transform(x.begin(), x.end(), y.begin(), f);
 }
 
-// f is called with a value of the input's type: float32, int64 or int32; booleans as bytes.
-template <typename F>
-void with_arithmetic_type(ElementType type, const F& f) {
-  switch (type) {
-    case ElementType::float32:
-      return f(float{});
-    case ElementType::int64:
-      return f(int64_t{});
-    case ElementType::int32:
-      return f(int32_t{});
-    case ElementType::int8:
-      return f(int8_t{});
-    default:
-      return f(uint8_t{});
-  }
-}
-
 template <typename F>
 void map_arithmetic(const KernelArgs& a, const F& f) {
-  with_arithmetic_type(a.in(0).type, [&](auto zero) {
+  with_type(a.in(0).type, [&](auto zero) {
     using T = decltype(zero);
     auto x = a.in(0).data<T>();
     std::transform(x.begin(), x.end(), a.out().data<T>().begin(), [&](T v) { return static_cast<T>(f(v)); });
@@ -57,7 +41,7 @@ void compare_with(const KernelArgs& a, const F& f) {
   const ir::Shape& out = a.out().shape;
   const Ints strides[] = {broadcast_strides(a.in(0).shape, out), broadcast_strides(a.in(1).shape, out)};
   auto y = a.out().data<uint8_t>();
-  with_arithmetic_type(a.in(0).type, [&](auto zero) {
+  with_type(a.in(0).type, [&](auto zero) {
     using T = decltype(zero);
     auto l = a.in(0).data<T>(), r = a.in(1).data<T>();
     for_each_broadcast(out, strides, [&](size_t i, const size_t* at) { y[i] = f(l[at[0]], r[at[1]]); });
@@ -83,7 +67,7 @@ template <typename Step, typename Finish>
 void reduce_with(const KernelArgs& a, double initial, const Step& step, const Finish& finish) {
   const Ints strides[] = {reduction_strides(a)};
   const auto results = static_cast<size_t>(a.out().size());
-  with_arithmetic_type(a.in(0).type, [&](auto zero) {
+  with_type(a.in(0).type, [&](auto zero) {
     using T = decltype(zero);
     using Sum = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
     auto x = a.in(0).data<T>();
@@ -113,7 +97,7 @@ void arg_extreme(const KernelArgs& a, bool greatest) {
   int64_t inner = 1;
   for (size_t d = axis + 1; d < x.size(); ++d) inner *= x[d];
   auto y = a.out().data<int64_t>();
-  with_arithmetic_type(a.in(0).type, [&](auto zero) {
+  with_type(a.in(0).type, [&](auto zero) {
     const auto values = a.in(0).data<decltype(zero)>();
     for (size_t i = 0; i < y.size(); ++i) {
       const int64_t base =
@@ -129,8 +113,12 @@ void arg_extreme(const KernelArgs& a, bool greatest) {
   });
 }
 
+struct Moments {
+  double mean = 0, scale = 1;  // scale = 1 / sqrt(variance + epsilon)
+};
+
 // y = (x - mean) / sqrt(variance + epsilon) of each run of `length` elements.
-void normalise(const float* x, int64_t length, float epsilon, float* y) {
+Moments normalise(const float* x, int64_t length, float epsilon, float* y) {
   double mean = 0, variance = 0;
   for (int64_t i = 0; i < length; ++i) mean += static_cast<double>(x[i]);
   mean /= static_cast<double>(length);
@@ -138,6 +126,7 @@ void normalise(const float* x, int64_t length, float epsilon, float* y) {
     variance += (static_cast<double>(x[i]) - mean) * (static_cast<double>(x[i]) - mean);
   const double scale = 1.0 / std::sqrt(variance / static_cast<double>(length) + static_cast<double>(epsilon));
   for (int64_t i = 0; i < length; ++i) y[i] = static_cast<float>((static_cast<double>(x[i]) - mean) * scale);
+  return {mean, scale};
 }
 
 }  // namespace
@@ -189,14 +178,19 @@ void not_(const KernelArgs& a) {
 void pow_(const KernelArgs& a) {
   const ir::Shape& out = a.out().shape;
   const Ints strides[] = {broadcast_strides(a.in(0).shape, out), broadcast_strides(a.in(1).shape, out)};
-  auto x = a.in(0).data<float>();
-  auto y = a.out().data<float>();
-  with_arithmetic_type(a.in(1).type, [&](auto zero) {
-    auto e = a.in(1).data<decltype(zero)>();
+  const std::vector<double> e = ir::to_doubles(a.in(1));
+  if (a.out().type == ElementType::float32) {
+    auto x = a.in(0).data<float>();
+    auto y = a.out().data<float>();
     for_each_broadcast(out, strides, [&](size_t i, const size_t* at) {
       y[i] = std::pow(x[at[0]], static_cast<float>(e[at[1]]));
     });
-  });
+    return;
+  }
+  const std::vector<double> x = ir::to_doubles(a.in(0));
+  std::vector<double> y(static_cast<size_t>(a.out().size()));
+  for_each_broadcast(out, strides, [&](size_t i, const size_t* at) { y[i] = std::pow(x[at[0]], e[at[1]]); });
+  ir::from_doubles(a.out(), y);
 }
 
 void equal(const KernelArgs& a) {
@@ -262,7 +256,12 @@ void tile(const KernelArgs& a) {
 
 void reduce_sum(const KernelArgs& a) { reduce_with(a, 0, kAdd, kFirst); }
 void reduce_mean(const KernelArgs& a) {
-  reduce_with(a, 0, kAdd, [](auto sum, auto n) { return sum / n; });
+  reduce_with(a, 0, kAdd, [](auto sum, auto n) {
+    if constexpr (std::is_integral_v<decltype(n)>) {
+      if (n == 0) return sum;
+    }
+    return sum / n;
+  });
 }
 void reduce_max(const KernelArgs& a) {
   reduce_with(
@@ -355,8 +354,11 @@ void layer_normalization(const KernelArgs& a) {
                           broadcast_strides(a.has(2) ? a.in(2).shape : ir::Shape{}, normalised)};
   for (int64_t r = 0; r < rows; ++r) {
     float* y = a.out().data<float>().data() + r * length;
-    normalise(a.in(0).data<float>().data() + r * length, length, a.node.attribute<float>("epsilon", 1e-5f),
-              y);
+    const Moments m =
+        normalise(a.in(0).data<float>().data() + r * length, length, a.node.attribute<float>("epsilon", 1e-5f), y);
+    const auto row = static_cast<size_t>(r);
+    if (a.outputs.size() > 1 && a.node.outputs[1].valid()) a.outputs[1].data<float>()[row] = static_cast<float>(m.mean);
+    if (a.outputs.size() > 2) a.outputs[2].data<float>()[row] = static_cast<float>(m.scale);
     for_each_broadcast(normalised, strides, [&](size_t i, const size_t* at) {
       y[i] = y[i] * a.in(1).data<float>()[at[0]] + (a.has(2) ? a.in(2).data<float>()[at[1]] : 0.0f);
     });

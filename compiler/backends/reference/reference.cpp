@@ -1,8 +1,10 @@
 #include "compiler/backends/reference/reference.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "compiler/backends/reference/kernels.h"
+#include "compiler/ir/narrow_types.h"
 #include "isa/error.h"
 
 namespace dlc::reference {
@@ -10,6 +12,26 @@ namespace {
 
 [[noreturn]] void no_kernel(const ir::Node& node) {
   throw UserError(ErrorKind::unsupported, node.where(), "the reference backend does not know this operator");
+}
+
+// float16 and bfloat16 are computed in float32: operands widened, results rounded once.
+void run_in_float32(const ir::Node& node, Kernel kernel, std::vector<const Tensor*> inputs,
+                    std::vector<Tensor>& outputs) {
+  std::vector<Tensor> wide_inputs(inputs.size()), results;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i] || !ir::is_half(inputs[i]->type)) continue;
+    wide_inputs[i] = ir::widened(*inputs[i]);
+    inputs[i] = &wide_inputs[i];
+  }
+  for (const Tensor& t : outputs)
+    results.emplace_back(ir::is_half(t.type) ? ir::ElementType::float32 : t.type, t.shape);
+  kernel({node, inputs, results});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (ir::is_half(outputs[i].type))
+      ir::narrow_into(results[i], outputs[i]);
+    else
+      outputs[i].bytes = std::move(results[i].bytes);
+  }
 }
 
 std::vector<Tensor> run_node(const ir::Graph& graph, const ir::Node& node, Kernel kernel,
@@ -24,7 +46,13 @@ std::vector<Tensor> run_node(const ir::Graph& graph, const ir::Node& node, Kerne
     outputs.emplace_back(value.type, value.shape);
     outputs.back().name = value.name;
   }
-  kernel({node, inputs, outputs});
+  const auto half = [](const Tensor& t) { return ir::is_half(t.type); };
+  const bool any_half = std::any_of(outputs.begin(), outputs.end(), half) ||
+                        std::any_of(inputs.begin(), inputs.end(), [&](const Tensor* t) { return t && half(*t); });
+  if (any_half && !takes_half(node))
+    run_in_float32(node, kernel, inputs, outputs);
+  else
+    kernel({node, inputs, outputs});
   return outputs;
 }
 

@@ -1,0 +1,65 @@
+// Kernels over element types: a C++ type for each that has one, numbers for all.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "compiler/ir/narrow_types.h"
+#include "compiler/ir/tensor.h"
+
+namespace dlc::reference {
+
+// f is called with a zero of the type's C++ type (booleans as bytes). Precondition: it has one.
+template <typename F>
+void with_type(ir::ElementType type, const F& f) {
+  using ir::ElementType;
+  switch (type) {
+    case ElementType::float32:
+      return f(float{});
+    case ElementType::float64:
+      return f(double{});
+    case ElementType::int8:
+      return f(int8_t{});
+    case ElementType::int16:
+      return f(int16_t{});
+    case ElementType::uint16:
+      return f(uint16_t{});
+    case ElementType::int32:
+      return f(int32_t{});
+    case ElementType::uint32:
+      return f(uint32_t{});
+    case ElementType::int64:
+      return f(int64_t{});
+    case ElementType::uint64:
+      return f(uint64_t{});
+    default:
+      return f(uint8_t{});
+  }
+}
+
+// Indices, axes, lengths: an int32 or int64 tensor.
+inline std::vector<int64_t> integers(const ir::Tensor& t) {
+  std::vector<int64_t> values(static_cast<size_t>(t.size()));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = t.type == ir::ElementType::int32 ? t.data<int32_t>()[i] : t.data<int64_t>()[i];
+  return values;
+}
+
+inline std::vector<int64_t> row_major_strides(const ir::Shape& shape) {
+  std::vector<int64_t> s(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;) s[i - 1] = s[i] * shape[i];
+  return s;
+}
+
+// A tensor seen as outer x length x inner around one dimension.
+struct Lines {
+  int64_t outer = 1, length = 1, inner = 1;
+  Lines(const ir::Shape& shape, size_t axis) {
+    for (size_t i = 0; i < shape.size(); ++i) (i < axis ? outer : i == axis ? length : inner) *= shape[i];
+  }
+  int64_t lines() const { return outer * inner; }
+  size_t at(int64_t line, int64_t i) const {
+    return static_cast<size_t>((line / inner * length + i) * inner + line % inner);
+  }
+};
+
+}  // namespace dlc::reference
