@@ -62,6 +62,7 @@ int command_quantize(const Options& options) {
   onnx_import::ImportOptions import;
   import.dims = parse_dims(options.dims);
   const ir::Graph original = onnx_import::import_onnx(options.model, import);
+  refuse_other_floats(original);
   require_float(original);
   const quantize::PostTrainingOptions post_training{calibration_options(options)};
   const CalibrationRows data = calibration_rows(options, graph_signature(original), options.limit);

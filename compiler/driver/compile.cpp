@@ -73,10 +73,24 @@ onnx_import::ImportOptions import_options(const Options& options) {
   return import;
 }
 
+void refuse_other_floats(const ir::Graph& graph) {
+  using ir::ElementType;
+  for (ir::ValueId v : graph.values()) {
+    const ir::Value& value = graph.value(v);
+    const std::string_view name = ir::element_name(value.type);
+    const bool narrow = name.starts_with("float") || name.starts_with("bfloat") || name.starts_with("int4") || name.starts_with("uint4") ||
+                        name.starts_with("int2") || name.starts_with("uint2");
+    if (!narrow || value.type == ElementType::float32) continue;
+    throw UserError(ErrorKind::unsupported, graph.file,
+                    fmt::format("tensor '{}' is {}; dlc compiles networks of float32 and integers of 8 to 64 bits: convert the model to float32", value.name, name));
+  }
+}
+
 Prepared prepare_model(const Options& options, bool quantise) {
   const auto begin = Clock::now();
   Prepared p;
   p.graph = onnx_import::import_onnx(options.model, import_options(options));               // ONNX -> Graph IR
+  refuse_other_floats(p.graph);
   if (options.compare_graph) p.original = p.graph.clone();
   if (quantise) p.quantised = quantize_if_float(p.graph, options);                    // float -> Q/DQ
   p.pipeline = passes::run_pipeline(p.graph, pipeline_options(options));   // Q/DQ -> integer operators, fusion

@@ -39,6 +39,10 @@ onnx_import::ImportOptions import_options(const Options& options);
 // --dim NAME=VALUE arguments. UserError (bad_input) for anything else.
 std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& dims);
 
+// The importer and the reference backend know more element types than the passes and the quantiser, which compute with
+// float32: UserError (unsupported) naming the first tensor of another floating-point or a sub-byte type.
+void refuse_other_floats(const ir::Graph& graph);
+
 // options: model, dims, passes, calibration. Throws UserError.
 Prepared prepare_model(const Options& options, bool quantise = true);
 

@@ -129,6 +129,17 @@ ir::Tensor random_input(const ir::Tensor& signature, uint64_t seed) {
   return t;
 }
 
+// Of an archive's arrays the one for this input: of its name, or the first that numpy.savez wrote without names.
+static void keep_one(std::vector<std::pair<std::string, NpyArray>>& arrays, const std::string& input, const std::string& path) {
+  for (const std::string& wanted : {input, std::string("arr_0")})
+    for (auto& entry : arrays)
+      if (entry.first == wanted) {
+        arrays = {std::move(entry)};
+        return;
+      }
+  throw UserError(ErrorKind::bad_input, path, fmt::format("holds {} arrays, none named '{}'; name one after the input", arrays.size(), input));
+}
+
 std::vector<GivenInput> given_inputs(const std::vector<std::string>& arguments, const std::vector<std::string>& names) {
   const std::string list = fmt::format("{}", fmt::join(names, ", "));
   std::set<std::string> named;
@@ -151,7 +162,9 @@ std::vector<GivenInput> given_inputs(const std::vector<std::string>& arguments, 
       }
       name = free[next++];
     }
-    for (auto& [member, array] : load_input_file(path)) {
+    auto arrays = load_input_file(path);
+    if (!by_member && arrays.size() > 1) keep_one(arrays, name, path);
+    for (auto& [member, array] : arrays) {
       const std::string& target = by_member ? member : name;
       if (std::find(names.begin(), names.end(), target) == names.end())
         throw UserError(ErrorKind::bad_input, "--input " + argument, fmt::format("the network has no input '{}'; its inputs are: {}", target, list));

@@ -1,5 +1,7 @@
 // Partition and sessions: networks whose host operators lie between accelerator operators.
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -123,4 +125,19 @@ TEST_CASE_METHOD(Fixture, "a host operator is refused by name with --no-fallback
 }
 
 }  // namespace
+}  // namespace dlc
+
+namespace dlc {
+TEST_CASE("a half-precision network is refused by tensor and type, not misread") {
+  test::OnnxModel m;
+  m.input("x", {1, 3, 8, 8}, onnx::TensorProto::FLOAT16).output("y");
+  m.node("Relu", "r", {"x"}, {"y"});
+  const std::string path = (std::filesystem::temp_directory_path() / ("dlc_half_" + std::to_string(::getpid()) + ".onnx")).string();
+  std::ofstream(path, std::ios::binary) << m.bytes();
+  Options options;
+  options.model = path;
+  CHECK_THROWS_WITH(prepare_model(options), Catch::Contains("tensor 'x' is float16") && Catch::Contains("convert the model to float32"));
+  std::filesystem::remove(path);
+}
+
 }  // namespace dlc
