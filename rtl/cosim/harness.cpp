@@ -58,9 +58,6 @@ class Harness {
     while (!top_->running_o) tick();
     const auto begin = std::chrono::steady_clock::now();
     const bool ended = clock_loop();
-#ifdef DLC_RTL_COVERAGE
-    if (job_.coverage) context_.coveragep()->write(job_.coverage);
-#endif
     result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (!ended) {
       result_.status = RtlStatus::timeout;
@@ -69,6 +66,9 @@ class Harness {
     read_counters();
     const uint32_t status = read_register(0x04);
     if (status & 4) throw std::runtime_error("the core reports an error: not an instruction, or a bus error");
+#ifdef DLC_RTL_COVERAGE
+    if (job_.coverage) context_.coveragep()->write(job_.coverage);
+#endif
   }
 
  private:
