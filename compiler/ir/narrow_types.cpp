@@ -87,32 +87,6 @@ uint8_t encode_scale(double value, bool saturate, ScaleRounding rounding) {
   return static_cast<uint8_t>(std::max(e, -127) + 127);
 }
 
-template <typename F>
-void for_native(ElementType type, const F& f) {
-  switch (type) {
-    case ElementType::float32:
-      return f(float{});
-    case ElementType::float64:
-      return f(double{});
-    case ElementType::int8:
-      return f(int8_t{});
-    case ElementType::int16:
-      return f(int16_t{});
-    case ElementType::uint16:
-      return f(uint16_t{});
-    case ElementType::int32:
-      return f(int32_t{});
-    case ElementType::uint32:
-      return f(uint32_t{});
-    case ElementType::int64:
-      return f(int64_t{});
-    case ElementType::uint64:
-      return f(uint64_t{});
-    default:
-      return f(uint8_t{});
-  }
-}
-
 int integer_bits(ElementType t) {
   return t == ElementType::int4 || t == ElementType::uint4   ? 4
          : t == ElementType::int2 || t == ElementType::uint2 ? 2
@@ -184,7 +158,7 @@ std::vector<double> to_doubles(const Tensor& t) {
   } else if (is_narrow(t.type)) {
     std::transform(t.bytes.begin(), t.bytes.end(), values.begin(), [&](uint8_t b) { return narrow_to_double(t.type, b); });
   } else {
-    for_native(t.type, [&](auto zero) {
+    with_type(t.type, [&](auto zero) {
       const auto s = t.data<decltype(zero)>();
       std::transform(s.begin(), s.end(), values.begin(), [](auto v) { return static_cast<double>(v); });
     });
@@ -202,7 +176,7 @@ void from_doubles(Tensor& t, const std::vector<double>& values) {
   } else if (is_narrow(t.type)) {
     std::transform(values.begin(), values.end(), t.bytes.begin(), [&](double v) { return double_to_narrow(t.type, v); });
   } else {
-    for_native(t.type, [&](auto zero) {
+    with_type(t.type, [&](auto zero) {
       using T = decltype(zero);
       std::transform(values.begin(), values.end(), t.data<T>().begin(), [](double v) {
         if constexpr (std::is_floating_point_v<T>) return static_cast<T>(v);

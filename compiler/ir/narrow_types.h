@@ -38,4 +38,31 @@ void from_doubles(Tensor& t, const std::vector<double>& values);
 Tensor widened(const Tensor& t);
 void narrow_into(const Tensor& wide, Tensor& t);
 
+// f is called with a zero of the type's C++ type (booleans as bytes). Precondition: it has one.
+template <typename F>
+void with_type(ElementType type, const F& f) {
+  switch (type) {
+    case ElementType::float32:
+      return f(float{});
+    case ElementType::float64:
+      return f(double{});
+    case ElementType::int8:
+      return f(int8_t{});
+    case ElementType::int16:
+      return f(int16_t{});
+    case ElementType::uint16:
+      return f(uint16_t{});
+    case ElementType::int32:
+      return f(int32_t{});
+    case ElementType::uint32:
+      return f(uint32_t{});
+    case ElementType::int64:
+      return f(int64_t{});
+    case ElementType::uint64:
+      return f(uint64_t{});
+    default:
+      return f(uint8_t{});
+  }
+}
+
 }  // namespace dlc::ir

@@ -311,10 +311,12 @@ inline void compile_and_check(const ir::Graph& graph, const HwConfig& hw, const 
 }
 
 // Calls build(builder) for a number of seeds on every configuration, with and without resident tensors.
+// with_lut: every machine has look-up tables.
 template <typename Build>
-void for_random_graphs(int count, uint64_t base, Build&& build) {
+void for_random_graphs(int count, uint64_t base, Build&& build, bool with_lut = false) {
   for (const std::string& name : config_names()) {
-    const HwConfig hw = config(name);
+    HwConfig hw = config(name);
+    if (with_lut) hw.functions = {"lut"};
     for (int i = 0; i < count; ++i) {
       const uint64_t seed = base + static_cast<uint64_t>(i);
       NetBuilder b(seed);

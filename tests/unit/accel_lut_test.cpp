@@ -11,17 +11,8 @@ HwConfig with_lut(const std::string& name) {
 }
 
 template <typename Build>
-void for_random_graphs_with_lut(int count, uint64_t base, Build&& build) {
-  for (const std::string& name : config_names()) {
-    const HwConfig hw = with_lut(name);
-    for (int i = 0; i < count; ++i) {
-      const uint64_t seed = base + static_cast<uint64_t>(i);
-      NetBuilder b(seed);
-      build(b);
-      INFO(name << " seed " << seed << "\n" << describe(b.graph));
-      compile_and_check(b.graph, hw, {.keep_resident = b.random.chance(50)}, seed);
-    }
-  }
+void for_random_graphs_with_lut(int count, uint64_t base, const Build& build) {
+  for_random_graphs(count, base, build, true);
 }
 
 size_t layers_named(const Program& p, const std::string& op) {
